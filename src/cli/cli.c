@@ -439,8 +439,7 @@ static int verify_several(const struct lw_cli *cli, struct lw_comm *comm, const 
     }
     return code == LW_OK ? LW_OK
                          : lw_fail(err, (enum lw_code)code,
-                                   "%" PRId64 " of %" PRId64 " results are not right or could not be "
-                                   "checked, as is said above",
+                                   "%" PRId64 " of %" PRId64 " results are wrong or could not be checked; see the errors above",
                                    n_bad, files->n);
 }
 
@@ -471,7 +470,7 @@ static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error
         return cli->job->synth(cli->options, comm, err);
     if (lw_options_given(cli->options, "part") && !lw_options_given(cli->options, "each"))
         return lw_fail(err, LW_EUSAGE,
-                       "--each part= says which of several results are made: give --each file or --each stretch before it");
+                       "--each part= chooses among several results: give --each file or --each stretch before it");
     log_start(cli);
     if (lw_options_given(cli->options, "each"))
         return lw_each_run(comm, cli->job, cli->options, cli->command_line, err);

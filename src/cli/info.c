@@ -95,13 +95,13 @@ static void print_journal(const char *result)
     if (is_other)
         lw_escape(progress.version, "", version, sizeof version);
     if (rc == LW_OK)
-        printf("done are %s, of %s: a run %s%s%sgoes on from there\n", lw_escape(progress.done, "", done, sizeof done),
+        printf("done: %s, at %s: a run %s%s%sgoes on from there\n", lw_escape(progress.done, "", done, sizeof done),
                lw_escape(progress.time, "", time, sizeof time), is_other ? "of lapwing " : "", version,
                is_other ? ", and no other, " : "");
     else if (rc == LW_EIO)
         printf("no checkpoint: a run starts over\n");
     else
-        printf("no checkpoint that can be read: --resume never starts over\n");
+        printf("the checkpoint cannot be read: start over with --resume never\n");
 }
 
 /* Print a temporary file's progress, from its journal, and its command. The command in the cards of a FITS file is not read. */
@@ -140,7 +140,7 @@ static int print_folder(const char *folder, struct lw_error *err)
     if (n < 0)
         return lw_fail(err, LW_EIO, "cannot read the folder '%.600s': %s", folder, strerror(errno));
     if (n == 0)
-        printf("%s holds nothing that a run of lapwing has left unfinished\n", lw_escape(folder, "", shown, sizeof shown));
+        printf("%s contains no unfinished result of lapwing\n", lw_escape(folder, "", shown, sizeof shown));
     for (int e = 0; e < n; e++) {
         print_part(folder, entries[e]->d_name);
         free(entries[e]);
@@ -227,7 +227,7 @@ static int print_origin(const char *file, struct lw_error *err)
     char result[PATH_MAX];
     const bool says_how = lw_list_origin(file, &origin);
     if (origin.is_incomplete)
-        printf("\n# incomplete: the run of lapwing that was to make it did not come to its end\n");
+        printf("\n# incomplete: its run of lapwing has not finished\n");
     if (origin.is_incomplete && take_ending(file, LW_PART_SUFFIX, result)) {
         printf("# %s; ", lw_result_file_is_held(file) ? "a run is writing it" : "nobody is writing it");
         print_journal(result);
@@ -304,8 +304,8 @@ static int print_job(const char *file, struct lw_error *err)
     if (lw_list_origin(file, &origin))
         rc = print_job_of(&origin, file, err);
     else
-        rc = lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so that no job file can be made of it; "
-                     "'lapwing info FILE' shows what it holds", file);
+        rc = lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so it contains no job file; 'lapwing info FILE' "
+                     "shows its contents", file);
     lw_list_origin_release(&origin);
     return rc;
 }

@@ -81,7 +81,7 @@ static int take_origin(struct lw_options_file *jobfile, struct lw_error *err)
     struct lw_listing_origin origin;
     int rc = LW_OK;
     if (!lw_list_origin(jobfile->path, &origin)) {
-        rc = lw_fail(err, LW_EDATA, "'%.600s' keeps no job file, so that its job is not known", jobfile->path);
+        rc = lw_fail(err, LW_EDATA, "'%.600s' contains no job file, so its job is unknown", jobfile->path);
     } else {
         char lines[LW_JOBFILE_ADDED];
         const char *const added = lw_jobfile_added(&origin, lines);

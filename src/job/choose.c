@@ -20,8 +20,8 @@ static int choose_axis(const struct lw_options *given, const char *job, const st
         return lw_fail(err, LW_EUSAGE, "--axis %d: %s has %d dimension%s", wanted, lw_dataset_name(input).text,
                        input->n_dims, input->n_dims == 1 ? ", so only axis 0" : "s, so 0 or 1");
     if (asked && known >= 0 && known != wanted)
-        return lw_fail(err, LW_EDATA, "--axis %d, but the metadata of %s says that dimension %d is time: correct the one "
-                       "or the other", wanted, lw_dataset_name(input).text, known);
+        return lw_fail(err, LW_EDATA, "--axis %d contradicts the metadata of %s, where dimension %d is time: correct one of them",
+                       wanted, lw_dataset_name(input).text, known);
 
     if (input->n_dims == 1)
         *axis = 0;
@@ -32,8 +32,8 @@ static int choose_axis(const struct lw_options *given, const char *job, const st
     else if (input->dims[0] == 1 || input->dims[1] == 1)
         *axis = input->dims[1] == 1 ? 0 : 1;
     else
-        return lw_fail(err, LW_EUSAGE, "%s is [%" PRId64 " x %" PRId64 "]: say with --axis 0 or --axis 1 which of the two "
-                       "is time", lw_dataset_name(input).text, input->dims[0], input->dims[1]);
+        return lw_fail(err, LW_EUSAGE, "%s is [%" PRId64 " x %" PRId64 "]: choose the time dimension with --axis 0 or --axis 1",
+                       lw_dataset_name(input).text, input->dims[0], input->dims[1]);
     return LW_OK;
 }
 
@@ -98,7 +98,7 @@ int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int
 void lw_job_warn_if_long(const struct lw_job *job, const char *what, int64_t n_taps, int64_t n_samples)
 {
     if (n_taps > n_samples)
-        lw_log_warn("%s %" PRId64 " long, and only %" PRId64 " %ss are read: every output depends on what is beyond the ends, "
+        lw_log_warn("%s %" PRId64 " long, and only %" PRId64 " %ss are read: every output depends on samples beyond the ends, "
                     "which --boundary %s makes", what, n_taps, n_samples, job->ops->sample, lw_boundary_text(job->boundary));
 }
 
@@ -114,7 +114,7 @@ int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, s
     else if (wanted && !lw_scalar_parse(wanted, &op->output.scalar))
         return lw_fail(err, LW_EUSAGE, "--output-type %s is not float16, float32, float64, input or an integer type", wanted);
     if (op->output.is_complex && lw_scalar_is_integer(op->output.scalar))
-        return lw_fail(err, LW_ECONFIG, "--output-type %s: the result is complex, so float16, float32 or float64", wanted);
+        return lw_fail(err, LW_ECONFIG, "--output-type %s: the result is complex, so choose float16, float32 or float64", wanted);
     if (!lw_options_given(given, "output-scale"))
         return LW_OK;
     op->output_scale = lw_options_real(given, "output-scale");

@@ -69,7 +69,7 @@ int lw_search_choose(const struct lw_options *given, const struct lw_search_word
     for (int i = 0; words[i].word && (size_t)used < sizeof text; i++)
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i ? ", " : "", words[i].word);
     if (!search->products)
-        return lw_fail(err, LW_EUSAGE, "--products %.200s is not a list of these, parted by commas: %s", list, text);
+        return lw_fail(err, LW_EUSAGE, "--products %.200s is not a list of these, separated by commas: %s", list, text);
     search->threshold = lw_options_real(given, "threshold");
     search->cluster = lw_options_int(given, "cluster");
     if ((search->products & LW_PEAKS) && search->threshold <= 0)
@@ -83,8 +83,8 @@ int lw_search_choose(const struct lw_options *given, const struct lw_search_word
     if (lw_options_given(given, "noise"))
         job->search.noise = (enum lw_noise)lw_options_choice(given, "noise");
     if (job->whitening && job->search.noise == LW_NOISE_ENERGY)
-        return lw_fail(err, LW_EUSAGE, "--noise energy is for white noise, and --whiten makes noise of the input's spectrum 1: "
-                       "give --noise given, measured or rms");
+        return lw_fail(err, LW_EUSAGE, "--noise energy is for white noise, but the noise behind whitened filters is 1: give "
+                       "--noise given, measured or rms");
     job->search.most_peaks = lw_options_int(given, "max-peaks");
     job->search.first_time = job->search.time_step = NAN;
     return LW_OK;
@@ -100,7 +100,7 @@ int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool 
         return is_given ? lw_fail(err, LW_EUSAGE, "--sign goes with --products peaks%s only",
                                   job->op.kind == LW_OP_OLS ? " or best" : "") : LW_OK;
     if (is_complex && sign != LW_SIGN_BOTH)
-        return lw_fail(err, LW_EUSAGE, "--sign %s: the outputs are complex, which have no sign; leave it out", lw_sign_text(sign));
+        return lw_fail(err, LW_EUSAGE, "--sign %s: complex outputs have no sign; leave --sign out", lw_sign_text(sign));
     search->sign = sign;
     if (!is_given)
         snprintf(job->defaults, sizeof job->defaults, "sign = %s\n", lw_sign_text(sign));

@@ -13,7 +13,7 @@
 
 static int fail_unknown_rate(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_error *err)
 {
-    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s do not say its sampling rate: give --sample-rate", option, text,
+    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s have no sampling rate: give --sample-rate", option, text,
                    lw_dataset_name(input).text);
 }
 
@@ -47,7 +47,7 @@ static int take_numbers(const struct lw_options *given, const struct lw_dataset_
     if ((rc = lw_job_count_samples(given, "count", input, &view->count, err)))
         return rc;
     if (view->count < 1)
-        return lw_fail(err, LW_ECONFIG, "--count %s is no sample at %.9g Hz", text, input->axis.sample_rate_hz);
+        return lw_fail(err, LW_ECONFIG, "--count %s is less than a sample at %.9g Hz", text, input->axis.sample_rate_hz);
     if (view->count > n - view->start)
         return lw_fail(err, LW_ECONFIG, "--count %s: only %" PRId64 " of %" PRId64 " samples follow --start %s", text,
                        n - view->start, n, lw_options_text(given, "start"));
@@ -80,8 +80,8 @@ static int read_time(const char *option, const char *text, const struct lw_datas
     }
     if (*is_since || scale != LW_TIME_UNKNOWN)
         return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s do not say when it starts: give --start-time, or a time since the "
-                   "start such as 10s", option, text, lw_dataset_name(input).text);
+    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s have no start time: give --start-time, or a time since the start "
+                   "such as 10s", option, text, lw_dataset_name(input).text);
 }
 
 int lw_job_read_time(const char *option, const char *text, const struct lw_dataset_info *input, double *since_start_s,
@@ -132,8 +132,8 @@ int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_
         return take_numbers(given, input, n, view, err);
     const struct lw_stretch start = lw_options_stretch(given, "start");
     if (start.is_time || start.samples != 0 || lw_options_given(given, "count"))
-        return lw_fail(err, LW_EUSAGE, "--from and --to stand for times, --start and --count for samples: give the one or the "
-                       "other");
+        return lw_fail(err, LW_EUSAGE, "--from and --to choose a piece by its times, --start and --count by its samples: give one "
+                       "pair or the other");
     int64_t begin = 0, end = n;
     int rc = LW_OK;
     if (lw_options_given(given, "from"))
@@ -143,8 +143,8 @@ int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_
     if (rc)
         return rc;
     if (begin >= end)
-        return lw_fail(err, LW_ECONFIG, "no sample of %s lies from --from %s to --to %s: it would be samples %" PRId64 "..%" PRId64,
-                       lw_dataset_name(input).text,
+        return lw_fail(err, LW_ECONFIG, "no sample of %s lies from --from %s to --to %s: the piece would be samples %" PRId64 "..%"
+                       PRId64, lw_dataset_name(input).text,
                        lw_options_given(given, "from") ? lw_options_text(given, "from") : "(its start)",
                        lw_options_given(given, "to") ? lw_options_text(given, "to") : "(its end)", begin, end - 1);
     view->start = begin;
@@ -210,10 +210,11 @@ static int take_coordinate(const struct lw_options *given, const char *name, con
     const struct lw_coordinate *const coordinate = dimension < 0 ? NULL : &input->coordinates[dimension];
     double low, high;
     if (!coordinate || strcmp(coordinate->name, name) != 0 || !coordinate->is_regular || coordinate->step == 0)
-        return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s give no regular %s of its channels%s; take --channels", name,
-                       text, lw_dataset_name(input).text, name, strcmp(name, "distance") == 0 ? " (--channel-spacing does)" : "");
+        return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s have no regular %s of the channels%s; use --channels", name,
+                       text, lw_dataset_name(input).text, name,
+                       strcmp(name, "distance") == 0 ? " (--channel-spacing gives one)" : "");
     if (!read_interval(text, coordinate->unit, &low, &high))
-        return lw_fail(err, LW_EUSAGE, "--%s %s is no interval A:B in %s", name, text,
+        return lw_fail(err, LW_EUSAGE, "--%s %s is not an interval A:B in %s", name, text,
                        coordinate->unit[0] ? coordinate->unit : "the unit of the file");
     /* Channels i with first + i x step in [low, high], to within a thousandth of a step. */
     const double a = (low - coordinate->first) / coordinate->step, b = (high - coordinate->first) / coordinate->step;

@@ -171,7 +171,7 @@ int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, i
     struct reading r = {.subject = shown->subject, .shown = shown};
     struct lw_raster *const raster = &shown->raster;
     if (shown->x.begin >= shown->x.end || shown->y.begin >= shown->y.end)
-        return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", shown->subject->name);
+        return lw_fail(err, LW_ECONFIG, "%.400s has no samples in the part shown of the result", shown->subject->name);
     plan(&r, most_rows, most_columns, lw_options_int(plot->given, "read") / n_panels);
     raster->length = r.x.length;
     raster->n_rows = count_cells(&r.y, most_rows);

@@ -22,7 +22,7 @@ int lw_plot_band(const struct lw_plot *plot, double *low_hz, double *high_hz, st
     int rc;
     if ((rc = read_frequency(plot, "from", low_hz, err)) || (rc = read_frequency(plot, "to", high_hz, err)))
         return rc;
-    return *low_hz < *high_hz ? LW_OK : lw_fail(err, LW_EUSAGE, "from %g Hz to %g Hz there is nothing: --from must be below --to",
+    return *low_hz < *high_hz ? LW_OK : lw_fail(err, LW_EUSAGE, "the band from %g Hz to %g Hz is empty: --from must be below --to",
                                                 *low_hz, *high_hz);
 }
 
@@ -47,7 +47,7 @@ int lw_plot_filters_chosen(const struct lw_plot *plot, int64_t n, struct lw_opti
     range->end = range->end < 0 ? n : range->end;
     range->step = range->step < 0 ? 1 : range->step;
     if (range->begin >= n || range->end > n)
-        return lw_fail(err, LW_ECONFIG, "--filters %s: %.500s has %" PRId64 " of them, 0 to %" PRId64,
+        return lw_fail(err, LW_ECONFIG, "--filters %s: %.500s has %" PRId64 " filters, 0 to %" PRId64,
                        lw_options_text(plot->given, "filters"), plot->subject.name, n, n - 1);
     return LW_OK;
 }

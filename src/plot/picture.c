@@ -54,7 +54,7 @@ int lw_picture_parse_size(const char *text, int *width, int *height, struct lw_e
 
 static int fail_exists(const char *name, struct lw_error *err)
 {
-    return lw_fail(err, LW_EIO, "'%s' exists already: --overwrite replaces it, --output NAME takes another name", name);
+    return lw_fail(err, LW_EIO, "'%s' exists already: --overwrite replaces it, --output NAME chooses another name", name);
 }
 
 int lw_picture_create(const char *name, bool overwrite, struct lw_picture_file *file, struct lw_error *err)
@@ -62,7 +62,7 @@ int lw_picture_create(const char *name, bool overwrite, struct lw_picture_file *
     struct stat status;
     *file = (struct lw_picture_file){.name = name, .overwrite = overwrite, .fd = -1};
     if (lstat(name, &status) == 0 && (!overwrite || !S_ISREG(status.st_mode)))
-        return overwrite ? lw_fail(err, LW_EIO, "'%s' is no file: it is not replaced", name) : fail_exists(name, err);
+        return overwrite ? lw_fail(err, LW_EIO, "'%s' is not a regular file and is not replaced", name) : fail_exists(name, err);
     const size_t size = strlen(name) + sizeof ".XXXXXX";
     if (!(file->part = lw_alloc(size, "a name", err)))
         return LW_ESYSTEM;
@@ -77,7 +77,7 @@ int lw_picture_create(const char *name, bool overwrite, struct lw_picture_file *
     const int reason = errno;
     lw_free(file->part);
     file->part = NULL;
-    return lw_fail(err, LW_EIO, "cannot write '%s': %s; --output NAME takes another place", name, strerror(reason));
+    return lw_fail(err, LW_EIO, "cannot write '%s': %s; choose another place with --output NAME", name, strerror(reason));
 }
 
 int lw_picture_copy(const struct lw_picture_file *file, FILE *script, struct lw_error *err)
@@ -101,8 +101,8 @@ int lw_picture_publish(struct lw_picture_file *file, struct lw_error *err)
 {
     struct stat status;
     if (fstat(file->fd, &status) != 0 || status.st_size == 0)
-        return lw_fail(err, LW_ESYSTEM, "gnuplot has drawn nothing: does 'gnuplot -e \"set terminal\"' name pngcairo, pdfcairo and "
-                       "svg? Package gnuplot-nox has them");
+        return lw_fail(err, LW_ESYSTEM, "gnuplot has drawn nothing: check that 'gnuplot -e \"set terminal\"' lists pngcairo, "
+                       "pdfcairo and svg; the package gnuplot-nox has them");
     const bool is_closed = close(file->fd) == 0;
     file->fd = -1;
     if (is_closed && (file->overwrite ? rename(file->part, file->name) : lw_file_rename_new(file->part, file->name)) == 0) {

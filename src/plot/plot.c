@@ -104,9 +104,9 @@ static int open_input(struct lw_plot *plot, struct lw_error *err)
     struct stat status;
     if (!named[0] || (!lw_said_find(&subject->notes->dataset, "first_input_sample", &first) &&
                       !lw_said_find(&subject->notes->dataset, "first_input_row", &first)))
-        return lw_fail(err, LW_EDATA, "--with-input: %.500s does not say what it was made from", subject->name);
+        return lw_fail(err, LW_EDATA, "--with-input: %.500s does not name its input", subject->name);
     if (!find_input(subject, name, sizeof name))
-        return lw_fail(err, LW_EIO, "--with-input: %.400s, the input of %.400s, is not there", named, subject->name);
+        return lw_fail(err, LW_EIO, "--with-input: %.400s, the input of %.400s, cannot be found", named, subject->name);
     if (lw_object_parse(name, &object, NULL) != LW_OK || stat(object.file, &status) != 0 ||
         (double)status.st_size != lw_said_real(&subject->notes->file, "input_file_bytes", 0))
         return lw_fail(err, LW_EDATA, "--with-input: %.400s has changed since %.400s was made from it", name, subject->name);
@@ -169,8 +169,8 @@ static int choose_table(const struct lw_plot_subject *subject, enum lw_plot_kind
     else if (lw_notes_have_columns(subject->notes, peaks) || lw_notes_have_columns(subject->notes, sources))
         *kind = LW_PLOT_PEAKS;
     else
-        return lw_fail(err, LW_EDATA, "%.500s is a table, and neither of lines (channel, frequency, magnitude) nor of peaks "
-                       "(channel, filter, index, time, snr; or image, row, column, snr)", subject->name);
+        return lw_fail(err, LW_EDATA, "%.500s is a table with neither the columns of lines (channel, frequency, magnitude) nor "
+                       "those of peaks (channel, filter, index, time, snr; or image, row, column, snr)", subject->name);
     return LW_OK;
 }
 
@@ -210,7 +210,7 @@ static int settle_kind(struct lw_plot *plot, struct lw_error *err)
     if ((subject->is_table && !subject->is_image) || plot->kind == LW_PLOT_FILTERS)
         return LW_OK;
     if (!subject->is_axis_known && !subject->is_image)
-        lw_log_info("%s does not say which dimension is the axis: the longest, %d, is taken; --axis takes another one",
+        lw_log_info("%s has no metadata on its axis: the longest dimension, %d, is taken; --axis chooses another",
                     subject->name, subject->x);
     return choose_input(plot, err);
 }

@@ -39,7 +39,8 @@ static int choose(struct bank *bank, struct lw_error *err)
     const struct lw_dataset_info *const info = &bank->plot->subject.info;
     struct lw_option_range range;
     if (info->n_dims > 2)
-        return lw_fail(err, LW_EDATA, "%.500s is no bank of filters: that is [taps] or [filters x taps]", bank->plot->subject.name);
+        return lw_fail(err, LW_EDATA, "%.500s is not a bank of filters, whose shape is [taps] or [filters x taps]",
+                       bank->plot->subject.name);
     const int rc = lw_plot_filters_chosen(bank->plot, info->n_dims == 2 ? info->dims[0] : 1, &range, err);
     if (rc)
         return rc;
@@ -181,7 +182,7 @@ static int draw(struct bank *bank, struct lw_error *err)
         low = fmax(low_hz / bank->rate_hz, low);
         high = fmin(high_hz / bank->rate_hz, high);
         if (!(low < high))
-            return lw_fail(err, LW_EUSAGE, "--from and --to leave nothing of the frequencies up to %.6g Hz", bank->rate_hz / 2);
+            return lw_fail(err, LW_EUSAGE, "no frequency up to %.6g Hz lies between --from and --to", bank->rate_hz / 2);
         factor = bank->rate_hz * lw_label_frequency_unit(fmax(-low, high) * bank->rate_hz, &frequency_unit);
         tap_step = lw_label_time_unit((double)bank->n_taps / bank->rate_hz, &time_unit) / bank->rate_hz;
         snprintf(time, sizeof time, "time (%s)", time_unit);

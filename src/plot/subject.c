@@ -145,7 +145,7 @@ static int choose_dimensions(const struct lw_subject_hints *hints, struct lw_plo
     subject->n_z = subject->z >= 0 ? info->dims[subject->z] : 1;
     for (int d = 0; d < info->n_dims; d++)
         if (d != subject->x && d != subject->y && d != subject->z && info->dims[d] > 1)
-            return lw_fail(err, LW_EDATA, "%s has %d dimensions: pictures are made of up to 3 that are longer than 1",
+            return lw_fail(err, LW_EDATA, "%s has %d dimensions: a picture shows up to 3 that are longer than 1",
                            lw_dataset_name(info).text, info->n_dims);
     return LW_OK;
 }

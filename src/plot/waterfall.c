@@ -23,7 +23,7 @@ static int add_input(struct lw_plot *plot, struct lw_samples *images, struct lw_
     shown->y.end = lw_min64(map.channels.begin + (y->end - 1) * map.channels.step + 1, plot->input.n_y);
     snprintf(shown->title, sizeof shown->title, "input: %.300s", plot->input.info.path);
     if (shown->x.begin >= shown->x.end || shown->y.begin >= shown->y.end)
-        return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", plot->input.name);
+        return lw_fail(err, LW_ECONFIG, "%.400s has no samples in the part shown of the result", plot->input.name);
     return LW_OK;
 }
 

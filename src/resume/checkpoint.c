@@ -90,7 +90,7 @@ static int check_identity(const struct lw_setup *setup, const struct lw_journal 
     visit_all(setup, &visitor);
     if (!visitor.key[0])
         return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "'%.300s' was begun by another run: %s was %s, and is %s; give what it had, to go on, or start "
+    return lw_fail(err, LW_ECONFIG, "'%.300s' was begun by another run: %s was %s, now it is %s; use the former to go on, or start "
                    "over with --resume never", result, visitor.key, visitor.was, visitor.is);
 }
 
@@ -98,7 +98,7 @@ static int check_identity(const struct lw_setup *setup, const struct lw_journal 
 
 int lw_checkpoint_fail(const struct lw_checkpoint *checkpoint, const char *key, struct lw_error *err)
 {
-    return lw_fail(err, LW_EDATA, "the journal '%.600s' says nothing that can be under '%s'; start over with --resume never",
+    return lw_fail(err, LW_EDATA, "the journal '%.600s' has no valid entry '%s'; start over with --resume never",
                    checkpoint->journal_name, key);
 }
 
@@ -147,7 +147,7 @@ static int find_earlier(struct lw_checkpoint *checkpoint, struct lw_error *err)
         return LW_OK;
     rc = lw_journal_load(checkpoint->journal_name, &checkpoint->earlier, err);
     if (rc == LW_EDATA)
-        lw_fail(err, LW_EDATA, "'%.600s' is no journal of this version of lapwing, or damaged; start over with --resume never",
+        lw_fail(err, LW_EDATA, "'%.600s' is damaged, or no journal of this version of lapwing; start over with --resume never",
                 checkpoint->journal_name);
     (void)(rc || (rc = check_identity(checkpoint->setup, checkpoint->earlier, checkpoint->output, err)) ||
            (rc = lw_checkpoint_number(checkpoint, "runs", &checkpoint->n_runs, err)));
@@ -222,7 +222,7 @@ int lw_checkpoint_poll(struct lw_checkpoint *checkpoint, bool is_busy, struct lw
         snprintf(why, sizeof why, "%s has come", lw_stop_signal_text((int)(bits / SIGNALS)));
     else if (!(bits & OVER))
         return LW_OK;
-    return lw_fail(err, LW_ESTOPPED, "stopped before the end of '%.300s', as %s", checkpoint->output, why);
+    return lw_fail(err, LW_ESTOPPED, "interrupted before the end of '%.300s': %s", checkpoint->output, why);
 }
 
 /* Rank 0 only. */
@@ -242,9 +242,9 @@ static bool write_journal(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_f
     fill(context, journal);
     const int rc = lw_journal_store(journal, checkpoint->journal_name, &err);
     if (rc)
-        lw_log_warn("what is done is not noted, so that a run that goes on would do some of it again: %s", err.message);
+        lw_log_warn("cannot write the journal, so that a run that goes on would repeat some work: %s", err.message);
     else
-        lw_log_detail("what is done is safe and noted, in %.3f s", lw_now() - start);
+        lw_log_detail("checkpoint written in %.3f s", lw_now() - start);
     return rc == LW_OK;
 }
 

@@ -95,7 +95,7 @@ double lw_grant_end(void)
         grant.end = left > 0 ? grant.asked + left : 0;
         lw_grant_end_asking();
         if (grant.end > 0)
-            lw_log_detail("Slurm grants %.0f s more", left);
+            lw_log_detail("the Slurm job has %.0f s left", left);
     }
     return grant.end;
 }

@@ -33,7 +33,7 @@ static void lose_patience(int signal)
     (void)signal;
     if (lw_leave_is_asked()) {
         static const char text[] =
-            "lapwing: stopped at once, as the round that was to be left goes on; what was done since the last checkpoint is lost\n";
+            "lapwing: ended at once, since the round under way did not stop in time; work since the last checkpoint is lost\n";
         const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
         (void)written;
         _exit(LW_ESTOPPED);
@@ -103,7 +103,7 @@ int lw_stop_check(struct lw_error *err)
 {
     if (!received)
         return LW_OK;
-    return lw_fail(err, LW_ESTOPPED, "stopped before the first output, as %s has come; the same command starts over",
+    return lw_fail(err, LW_ESTOPPED, "interrupted before the first output: %s has come; the same command starts over",
                    lw_stop_signal_text(received));
 }
 

@@ -87,8 +87,8 @@ static int check_names(const struct each *each, struct lw_error *err)
         qsort(order, (size_t)n, sizeof *order, compare_texts);
     for (i = 1; rc == LW_OK && i < n; i++)
         if (strcmp(order[i - 1], order[i]) == 0)
-            rc = lw_fail(err, LW_EUSAGE, "two inputs would have the result %s, since their files bear one name: run their folders "
-                         "one by one, each with an --output of its own", order[i]);
+            rc = lw_fail(err, LW_EUSAGE, "two inputs would have the same result, %s, because their files have the same name: run "
+                         "their folders one by one, each with its own --output", order[i]);
     lw_free(names);
     lw_free(order);
     return rc;
@@ -263,7 +263,7 @@ static int sum_up(const struct tally *tally, const char *what, struct lw_error *
 {
     if (tally->n_failed == 0)
         return LW_OK;
-    return lw_fail(err, (enum lw_code)tally->first, "%" PRId64 " of %" PRId64 " results could not be %s, as is said above",
+    return lw_fail(err, (enum lw_code)tally->first, "%" PRId64 " of %" PRId64 " results could not be %s; see the errors above",
                    tally->n_failed, tally->n, what);
 }
 
@@ -425,7 +425,7 @@ static void print_measured(const struct totals *totals)
     const struct lw_planned *const largest = &totals->largest;
     const double n = (double)totals->n, start = n * largest->start_seconds;
     const double rest = largest->measured_seconds * (largest->seconds > 0 ? totals->seconds / largest->seconds : n);
-    printf("%-16sabout %.3g s: starts %.3g s, the rest %.3g s, by the sizes of what was measured\n", "  measured", start + rest,
+    printf("%-16sabout %.3g s: starts %.3g s, the rest %.3g s, scaled by size from the one measured\n", "  measured", start + rest,
            start, rest);
     lw_plan_print_slurm(start + rest);
 }
@@ -436,7 +436,7 @@ static void print_estimate(const struct totals *totals)
     printf("%-16sabout %.3g s: starts %.3g s, with an assumed %.3g s for each file; ", "  time", start + totals->seconds, start,
            seconds_per_file);
     if (totals->largest.is_sparse)
-        printf("reading %.3g s; --measure says what computing takes\n", totals->seconds);
+        printf("reading %.3g s; --measure estimates computing, too\n", totals->seconds);
     else
         printf("computing and files %.3g s\n", totals->seconds);
     if (totals->serial_seconds > 0)
@@ -448,7 +448,7 @@ static void print_totals(const struct totals *totals)
     char note[80];
     printf("%-16s%" PRId64, "all results", totals->n);
     if (totals->n_by_size > 0)
-        printf(", %" PRId64 " of them counted by their size", totals->n_by_size);
+        printf(", %" PRId64 " of them estimated by their size", totals->n_by_size);
     printf("\n");
     lw_plan_bytes_row("  host memory", totals->host_bytes, " a rank at most");
     lw_plan_bytes_row("  device memory", totals->device_bytes, totals->device_bytes > 0 ? " a rank at most" : "");

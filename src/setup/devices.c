@@ -30,7 +30,7 @@ static struct rank_device describe(const struct lw_comm *comm, const struct lw_e
         snprintf(mine.text + used, sizeof mine.text - used, ", on %d of %d cores, those near it", near, given);
     else if (near == 0)
         snprintf(mine.text + used, sizeof mine.text - used,
-                 ", on %d cores, none of them near it (mpirun --map-by numa or --bind-to none would give it others)", given);
+                 ", on %d cores, none of them near it (try mpirun --map-by numa or --bind-to none)", given);
     return mine;
 }
 
@@ -43,7 +43,7 @@ static int settle(struct lw_engine *engine, const struct rank_device *all, int s
             continue;
         if (first >= 0 && !may_share)
             return lw_fail(err, LW_ECONFIG, "ranks %d and %d (%s) were both given %s: start one rank for each GPU of a node, have "
-                           "the launcher give each rank another one (srun --gpus-per-task=1), or let ranks share with --engine "
+                           "the launcher give each rank its own (srun --gpus-per-task=1), or let ranks share with --engine "
                            "auto,share-gpu", first, rank, all[rank].host, all[rank].id);
         first = first < 0 ? rank : first;
         engine->device_ranks++;

@@ -34,5 +34,5 @@ void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
 
 void lw_plan_print_slurm(double seconds)
 {
-    printf("%-16s--time=%" PRId64 " (minutes, with a margin of two)\n", "Slurm", (int64_t)(2 * seconds / 60) + 2);
+    printf("%-16s--time=%" PRId64 " (minutes; twice the estimate)\n", "Slurm", (int64_t)(2 * seconds / 60) + 2);
 }

@@ -81,12 +81,14 @@ void lw_report_stages(struct lw_report *report)
         seconds[stage] = log_stage(report, stage);
     const int longest = find_longest(report, seconds);
     /* A stage limits the run if it is busy nearly all of the time: the run gets faster only if that stage does. */
-    static const double most_of_it = 0.7;
+    static const double most_of_it = 0.7, least_s = 1;
     const double share = seconds[longest] / elapsed;
     if (share >= most_of_it)
         lw_log_info("%s limits this run: busy for %.0f%% of it", report->stages[longest], 100 * share);
+    else if (elapsed < least_s)
+        lw_log_info("the run was too short to name a limit");
     else
-        lw_log_info("no stage limits this run: %s was busy longest, for %.0f%% of it; the rest is start, end and waiting",
+        lw_log_info("no stage limits this run: the longest, %s, was busy for %.0f%% of it; the rest is start, end and waiting",
                     report->stages[longest], 100 * share);
 }
 

@@ -184,16 +184,16 @@ void lw_result_warn(const struct lw_result *result, const struct lw_flaws *flaws
         lw_log_warn("%" PRId64 " sample%s not finite%s", flaws->n_not_finite, flaws->n_not_finite == 1 ? " was" : "s were", where);
     }
     if (flaws->n_out_of_range > 0)
-        lw_log_warn("some powers are too small or too large for the result's type and have lost digits or are 0 or infinite: "
-                    "store them with --output-type float64, or take --post amplitude");
+        lw_log_warn("some powers are too small or too large for the result's type: they have lost digits, or are 0 or infinite; "
+                    "use --output-type float64, or --post amplitude");
     char text[40];
     lw_type_text((struct lw_type){.scalar = result->setup->job.op.output.scalar}, text);
     if (flaws->loss.n_saturated > 0)
-        lw_log_warn("%" PRId64 " of the result's samples are beyond the range of %s and were stored as the nearest number it has: "
-                    "store them with --output-type float32, or give a larger scale with it", flaws->loss.n_saturated, text);
+        lw_log_warn("%" PRId64 " of the outputs are beyond the range of %s and were stored as the type's nearest number: use "
+                    "--output-type float32, or a larger scale", flaws->loss.n_saturated, text);
     if (flaws->loss.n_nan > 0)
-        lw_log_warn("%" PRId64 " of the result's samples are not numbers, which %s cannot hold, and were stored as 0: store them "
-                    "with --output-type float32", flaws->loss.n_nan, text);
+        lw_log_warn("%" PRId64 " of the outputs are not numbers, which %s cannot hold, and were stored as 0: use --output-type "
+                    "float32", flaws->loss.n_nan, text);
 }
 
 /* ---- the file --------------------------------------------------------------------------------------------------------- */

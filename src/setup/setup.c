@@ -56,8 +56,8 @@ static int check_gaps(const struct lw_setup *setup, struct lw_error *err)
     if (found == 0)
         return LW_OK;
     return lw_fail(err, LW_EDATA,
-                   "%s needs every sample, and there %s %" PRId64 " gap%s in what it is to take: give --gaps zero, or --each "
-                   "stretch for a result of each of the stretches between them",
+                   "%s needs every sample, but there %s %" PRId64 " gap%s in the chosen part: give --gaps zero, or --each stretch "
+                   "for one result per stretch between gaps",
                    setup->job.ops->name, found == 1 ? "is" : "are", found, found == 1 ? "" : "s");
 }
 
@@ -112,7 +112,7 @@ static void choose_engine(struct lw_setup *setup)
     if (choice == 0)
         choose_usable(setup);
     else
-        choose(setup, choice - 1, "asked for");
+        choose(setup, choice - 1, "requested");
     lw_warm_up_begin(&setup->warm_up, setup->engine_type, &setup->engine_spec);
 }
 

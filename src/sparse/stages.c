@@ -110,9 +110,10 @@ static void describe(struct lw_sparse *run)
     char noise[40] = "";
     if (run->plan.spec.is_estimated)
         snprintf(noise, sizeof noise, "; noise at about %.0f dB", run->plan.spec.snr_db);
+    const double share = (double)first->samples / (double)run->request.spec.n;
     snprintf(run->setup.algorithm, sizeof run->setup.algorithm, "sparse: %d stages of %" PRId64 " buckets, %d shifts; %" PRId64
-             " samples, %.3g%% of the signal%s", first->n_stages, first->n_buckets, first->n_shifts, first->samples,
-             100 * (double)first->samples / (double)run->request.spec.n, noise);
+             " samples, %.3g%s the signal%s", first->n_stages, first->n_buckets, first->n_shifts, first->samples,
+             share > 1 ? share : 100 * share, share > 1 ? " times" : "% of", noise);
 }
 
 /* The plan depends on the noise but not on the memory: another plan would find other lines. */

@@ -43,8 +43,9 @@ static int open_stored(const struct lw_verify *verify, const struct lw_writer_da
     shape_text(info->n_dims, info->dims, found);
     shape_text(dataset->n_dims, dataset->dims, wanted);
     if (!is_same)
-        return lw_fail(err, LW_EDATA, "%.500s has %s %s values, and its configuration makes %s %s ones", lw_dataset_name(info).text,
-                       found, info->type.is_complex ? "complex" : "real", wanted, dataset->type.is_complex ? "complex" : "real");
+        return lw_fail(err, LW_EDATA, "%.500s has %s %s values, but the result's configuration gives %s %s values",
+                       lw_dataset_name(info).text, found, info->type.is_complex ? "complex" : "real", wanted,
+                       dataset->type.is_complex ? "complex" : "real");
     if (verify->is_fits && lw_scalar_saturates(dataset->type.scalar))
         stored->unit = verify->job.op.output_scale;
     stored->info.packing.is_on = false;
@@ -262,7 +263,7 @@ static int check_best(struct check *check, const struct lw_verify_samples *sampl
         const double rival = rival_part(verify, samples, row, filter, &truth), its = lw_verify_part(verify, type, 0, got, &truth);
         part = filter >= 0 && truth.is_nan ? NAN : lw_verify_larger(rival, its);
     }
-    lw_verify_count(check->report, part, "%s: filter %d with %s is not the best",
+    lw_verify_count(check->report, part, "%s: filter %d with the value %s is not the best",
                     lw_verify_where(verify, -1, samples->channel, row, 0, where), filter,
                     lw_verify_number(got, type.is_complex, text));
     return LW_OK;

@@ -88,8 +88,8 @@ static int read_line(const struct lines *lines, int64_t number, struct line *lin
     };
     if (line->channel < 0 || line->channel >= lines->verify->job.op.n_channels || line->index < 0 ||
         line->index >= request->spec.n || line->piece < 0 || line->piece >= request->n_pieces)
-        return lw_fail(err, LW_EDATA, "row %" PRId64 " of /spectrum is of channel %.0f, piece %.0f and index %.0f, which there are "
-                       "not", number, values[0], (double)line->piece, values[1]);
+        return lw_fail(err, LW_EDATA, "row %" PRId64 " of /spectrum has channel %.0f, piece %.0f, index %.0f, which do not exist",
+                       number, values[0], (double)line->piece, values[1]);
     return LW_OK;
 }
 

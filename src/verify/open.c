@@ -90,8 +90,8 @@ static int check_packing(const struct lw_verify *verify, struct lw_error *err)
 {
     for (int i = 1; i < verify->job.n_inputs; i++)
         if (was_as_stored(verify, i))
-            return lw_fail(err, LW_EDATA, "the result was made by an earlier version, which took %.500s as it is stored, and not "
-                           "as its attributes say: make it again, or verify it with that version",
+            return lw_fail(err, LW_EDATA, "the result is from an earlier version, which read %.500s as stored, without its scale "
+                           "and offset: make the result again, or verify it with that version",
                            lw_dataset_name(&verify->job.inputs[i]).text);
     return LW_OK;
 }
@@ -105,8 +105,9 @@ static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
         snprintf(name, sizeof name, "%s_file_bytes", verify->job.input_names[i]);
         const double bytes = lw_said_real(&verify->notes->file, name, -1);
         if (bytes >= 0 && (int64_t)bytes != info->file_bytes)
-            return lw_fail(err, LW_EDATA, "%.500s is not what the result was made from: it has %" PRId64 " bytes, and had %.0f "
-                           "then; --input and --filters name the right ones", lw_dataset_name(info).text, info->file_bytes, bytes);
+            return lw_fail(err, LW_EDATA, "%.500s is not the file that the result was made from: it has %" PRId64 " bytes, and had "
+                           "%.0f then; name the right one with --input or --filters",
+                           lw_dataset_name(info).text, info->file_bytes, bytes);
     }
     return LW_OK;
 }
@@ -234,8 +235,8 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
         return rc;
     if ((rc = open_input(verify, err)) == LW_EIO) {
         const size_t used = strlen(err->message);
-        snprintf(err->message + used, sizeof err->message - used, "; where the result's input, filters or files beside are "
-                 "somewhere else by now, --input, --filters and --beside say where");
+        snprintf(err->message + used, sizeof err->message - used, "; if files have moved, name them with --input, --filters and "
+                 "--beside");
     }
     if (rc || (rc = share_notes(verify, err)))
         return rc;

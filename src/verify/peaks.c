@@ -100,7 +100,7 @@ static void check_value(const struct table *table, const struct lw_verify_sample
         lw_verify_count(report, NAN, "%s: %s is no peak by --sign %s", where, lw_verify_number(peak->value, type.is_complex, got),
                         lw_sign_text(verify->shape.search->sign));
     if (table->has_exclusions && lw_verify_is_excluded(verify, samples, peak->filter, peak->row, peak->column))
-        lw_verify_count(report, NAN, "%s: it touches samples that do not count", where);
+        lw_verify_count(report, NAN, "%s: the peak touches samples that do not count", where);
 }
 
 static void check_neighbours(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak,
@@ -158,7 +158,7 @@ static int check_row(const struct table *table, int64_t number, struct lw_verify
         return rc;
     if (take_peak(table->verify, values, &peak))
         return check_peak(table, &peak, report, err);
-    lw_verify_count(report, NAN, "row %" PRId64 " of the table is of no output that there is", number);
+    lw_verify_count(report, NAN, "row %" PRId64 " of the table belongs to no output of the result", number);
     return LW_OK;
 }
 
@@ -178,7 +178,7 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
         .has_exclusions = verify->mask || verify->job.op.nan == LW_NAN_ZERO,
     };
     if (verify->is_fits) {
-        snprintf(report->remark, sizeof report->remark, "tables of FITS are not read");
+        snprintf(report->remark, sizeof report->remark, "tables in FITS files are not checked");
         return LW_OK;
     }
     struct lw_notes *notes;
@@ -194,7 +194,7 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     });
     report->n_all = n_rows;
     if (n_compared < pieces.n)
-        snprintf(report->remark, sizeof report->remark, "the neighbours of %" PRId64 " were compared", n_compared);
+        snprintf(report->remark, sizeof report->remark, "neighbours were compared for %" PRId64 " of them", n_compared);
     rc = lw_verify_open_window(verify, reach + shape->tap_rows, err);
     for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
         table.cluster = i < n_compared ? search->cluster : -1;

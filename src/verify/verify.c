@@ -44,8 +44,7 @@ static int fail_incomplete(const char *file, struct lw_error *err)
              file);
     if (lw_journal_progress(result, &progress, &none) == LW_OK)
         snprintf(done, sizeof done, " (%s are done)", progress.done);
-    return lw_fail(err, LW_EDATA, "'%.600s' is incomplete%s: the run that was to make it did not come to its end; run the same "
-                   "command again", file, done);
+    return lw_fail(err, LW_EDATA, "'%.600s' is incomplete%s: its run has not finished; run the same command again", file, done);
 }
 
 int lw_verify_check_complete(const char *file, struct lw_error *err)
@@ -63,8 +62,8 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
     if (is_incomplete || (is_ours && ends_with(file, LW_PART_SUFFIX)))
         return fail_incomplete(file, err);
     if (!is_ours)
-        return lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so that there is nothing to compare it with; "
-                       "'lapwing info FILE' shows what it holds", file);
+        return lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so there is nothing to compare it with; 'lapwing "
+                       "info FILE' shows its contents", file);
     return LW_OK;
 }
 
@@ -82,7 +81,7 @@ static void print_row(const struct lw_verify_row *row)
     if (is_sample && row->n_checked >= row->n_all)
         snprintf(sample, sizeof sample, "; all there are");
     else if (is_sample)
-        snprintf(sample, sizeof sample, "; of %" PRId64 ": finds %.0f or more wrong ones with 95%%", row->n_all,
+        snprintf(sample, sizeof sample, "; of %" PRId64 ": 95%% sure to find %.0f or more wrong ones", row->n_all,
                  ceil(log(0.05) / log1p(-part)));
     printf("%-16s %10" PRId64 " %8" PRId64 "  %s%s%s%s\n", row->name, row->n_checked, row->n_wrong, largest, sample,
            row->remark[0] ? "; " : "", row->remark);
@@ -94,7 +93,7 @@ static int judge(const struct lw_verify *verify, int rc, struct lw_error *err)
     const struct lw_verify_row *worst = NULL;
     int64_t n_wrong = 0;
     if (verify->n_rows > 0)
-        printf("%-16s %10s %8s  %s\n", "dataset", "checked", "wrong", "largest error, as a part of the promised one");
+        printf("%-16s %10s %8s  %s\n", "dataset", "checked", "wrong", "largest error (1 = the guaranteed bound)");
     for (int r = 0; r < verify->n_rows; r++) {
         const struct lw_verify_row *const row = &verify->rows[r];
         print_row(row);
@@ -106,10 +105,10 @@ static int judge(const struct lw_verify *verify, int rc, struct lw_error *err)
         return rc;
     if (worst->is_sums)
         return lw_fail(err, LW_EDATA, "'%.400s' has changed since it was written: %" PRId64 " of %" PRId64 " checksums of %s "
-                       "differ, first %s; run the same command again to make it anew", verify->request->file, worst->n_wrong,
+                       "differ, first %s; run the same command again to replace it", verify->request->file, worst->n_wrong,
                        worst->n_checked, worst->name, worst->worst);
-    return lw_fail(err, LW_EDATA, "'%.400s' is not what its input and configuration give: %" PRId64 " of the values checked are "
-                   "wrong; the worst is in %s, %s; run the same command again to make it anew", verify->request->file, n_wrong,
+    return lw_fail(err, LW_EDATA, "'%.400s' is not what its input and configuration give: %" PRId64 " of the checked values are "
+                   "wrong, the worst in %s, %s; run the same command again to replace it", verify->request->file, n_wrong,
                    worst->name, worst->worst);
 }
 

@@ -53,12 +53,12 @@ ols 65 'tap 1 of filter 1.*-inf.* finite' $signal odd.h5:/inf_taps
 # ---- options that do not fit the data
 everywhere 2 '--filters is missing: give --filters FILE:/dataset, or .*--bandpass' ols --input $signal --output out.h5
 ols 2 '--axis 1.*1 dimension' $signal $filters --axis 1
-ols 2 '\[4 x 250\]: say with --axis 0 or --axis 1' odd.h5:/channels $filters
+ols 2 '\[4 x 250\]: choose the time dimension with --axis 0 or --axis 1' odd.h5:/channels $filters
 ols 78 '--start 1000 is not in 0\.\.999' $signal $filters --start 1000
 ols 78 '--count 1001.*1000' $signal $filters --count 1001
 ols 78 '--count 999: only 998' $signal $filters --count 999 --start 2
 ols 2 "--count: 'ten' is neither a whole number of samples .* nor a time" $signal $filters --count ten
-ols 78 '--count 2s: the metadata of odd\.h5:/signal do not say its sampling rate: give --sample-rate' $signal $filters --count 2s
+ols 78 '--count 2s: the metadata of odd\.h5:/signal have no sampling rate: give --sample-rate' $signal $filters --count 2s
 ols 2 '--start: 0s is not allowed; a time must be above 0' $signal $filters --start 0s
 ols 78 '--channels 0:5.*4' odd.h5:/channels $filters --axis 1 --channels 0:5
 ols 78 '--channels 4:.*4' odd.h5:/channels $filters --axis 1 --channels 4:

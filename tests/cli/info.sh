@@ -47,7 +47,7 @@ everywhere 74 'nosuch\.h5' info nosuch.h5
 everywhere 65 'text\.txt.* not .*HDF5' info text.txt
 mkdir empty
 ok 0 info empty
-grep -q 'empty holds nothing that a run of lapwing has left unfinished' out
+grep -q 'empty contains no unfinished result of lapwing' out
 verdict $? "info of an empty folder: $(cat out)"
 refuse 3 74 "cannot read" info nosuchfolder/
 

@@ -141,7 +141,7 @@ run(2, "o.h5", "--input", *files, "--start", "3s", "--count", "0.05min")
 run(1, "p.h5", "--input", "one.h5:/data", "--start", 1500, "--count", 1500)
 check(np.array_equal(result("o.h5"), result("p.h5")), "--start and --count in seconds: another result")
 for times, says in ((("--count", "12.1s"), "--count 12.1s: only 6000 of 6000"), (("--start", "12s"), "--start 12s is not in 0..5999"),
-                    (("--count", "1us"), "--count 1us is no sample at 500 Hz")):
+                    (("--count", "1us"), "--count 1us is less than a sample at 500 Hz")):
     check(says in run(2, "o.h5", "--input", *files, *times, code=78).stderr, f"{times}: {says}")
 check("w0.h5:/data (and 5 more files)" in run(2, "o.h5", "--input", *files, "--to", "13s", code=78).stderr,
       "the message does not name the files")

@@ -282,22 +282,22 @@ def what_integers_cannot_hold():
         file["x"], file["image"], file["h"], file["k"] = x, x.reshape(20, 50), np.ones(1), np.ones((1, 1))
         file["nan"] = np.where(np.arange(1000) % 10 == 0, np.nan, 300.0)
     for ranks in (0, 3):
-        ols("loss.h5:/x", "loss.h5:/h", "--output-type", "int8", says="744 of the result's samples are beyond", ranks=ranks)
+        ols("loss.h5:/x", "loss.h5:/h", "--output-type", "int8", says="744 of the outputs are beyond", ranks=ranks)
         y, about = result()
         check(about["samples_saturated"] == 744 and about["samples_nan_stored_as_zero"] == 0, f"{about}")
         check(np.array_equal(y, np.clip(x, -128, 127)), "saturated values differ from clipped ones")
-    ols("loss.h5:/nan", "loss.h5:/h", "--output-type", "int8", says="100 of the result's samples are not numbers", ranks=2)
+    ols("loss.h5:/nan", "loss.h5:/h", "--output-type", "int8", says="100 of the outputs are not numbers", ranks=2)
     _, about = result()
     check(about["samples_saturated"] == 900 and about["samples_nan_stored_as_zero"] == 100, f"{about}")
     run("conv2d", "--input", "loss.h5:/image", "--kernel", "loss.h5:/k", "--output", "out.h5", "--overwrite", "--quiet",
-        "--output-type", "uint8", says="744 of the result's samples", ranks=2)
+        "--output-type", "uint8", says="744 of the outputs", ranks=2)
     check(result("/convolved")[1]["samples_saturated"] == 744, "an image: the number of saturated samples is wrong")
     check("beyond" not in ols("loss.h5:/x", "loss.h5:/h", "--output-type", "input"), "a warning although int16 holds all samples")
     check(result()[1]["samples_saturated"] == 0, "int16: saturated samples are counted although there are none")
     ols("loss.h5:/x", "loss.h5:/h")
     check("samples_saturated" not in result()[1], "a float32 result counts saturated samples")
     ols("loss.h5:/x", "loss.h5:/h", "--output-type", "float16", "--output-scale", "0.001",
-        says="869 of the result's samples are beyond the range of float16", ranks=2)
+        says="869 of the outputs are beyond the range of float16", ranks=2)
     check(result()[1]["samples_saturated"] == 869 and result()[0].dtype == "<f2",
           "float16: the number of saturated samples or the type is wrong")
     check("not numbers" not in ols("loss.h5:/nan", "loss.h5:/h", "--output-type", "float16"),

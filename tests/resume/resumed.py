@@ -74,10 +74,10 @@ def check_signals(stage):
             print(f"{what}: five runs ended before the signal")
             continue
         check(code == 75, f"{what}: ends with {code}: {said}")
-        check(re.search(f"stopped before the end .* as {number.name} has come; the same command goes on from here", said), f"{what}: {said}")
+        check(re.search(f"interrupted before the end .*: {number.name} has come; the same command goes on from here", said), f"{what}: {said}")
         check(not os.path.exists(stage.out), f"{what}: there is a result")
         said = lapwing(1, "info", stage.folder).stdout
-        check(re.search(r"out\.h5\.lapwing-part\n +done are \d+ of \d+( channels)?, of 20..-.*Z: a run goes on from there\n +\S*lapwing\S* ", said),
+        check(re.search(r"out\.h5\.lapwing-part\n +done: \d+ of \d+( channels)?, at 20..-.*Z: a run goes on from there\n +\S*lapwing\S* ", said),
               f"{what}: info prints {said}")
         said = lapwing(1, "verify", stage.out, code=65).stderr
         check(re.search(r"is incomplete \(\d+ of \d+( channels)? are done\)", said), f"{what}: verify prints {said}")
@@ -101,7 +101,7 @@ def check_other_version(stage):
     said = lapwing(1, "info", stage.folder).stdout
     check("Z: a run of lapwing 0.0.1 abc, and no other, goes on from there\n" in said, f"another version: info prints {said}")
     said = lapwing(2, *stage.arguments("searched"), code=78).stderr
-    check(re.search("begun by another run: version was 0.0.1 abc, and is .*--resume never", said), f"another version: {said}")
+    check(re.search("begun by another run: version was 0.0.1 abc, now it is .*--resume never", said), f"another version: {said}")
     with open(journal, "wb") as file:
         file.write(kept)
 
@@ -118,7 +118,7 @@ def check_refusals(stage):
         if key == "--threshold":
             arguments = [word for i, word in enumerate(arguments) if word != "3.5" and not (word == key and arguments[i + 1] == "3.5")]
         said = lapwing(2, *arguments, code=78).stderr
-        check(re.search(f"begun by another run: {key} was {was}, and is {given}; .*--resume never", said), f"{key}: {said}")
+        check(re.search(f"begun by another run: {key} was {was}, now it is {given}; .*--resume never", said), f"{key}: {said}")
     check_other_version(stage)
     neutral = ["--io", "collective", "--io-threads", "2", "--verbose"]
     shutil.copytree(stage.folder, stage.folder + ".copy")
@@ -132,7 +132,7 @@ def check_refusals(stage):
     times = os.stat(stage.path)
     os.utime(stage.path, ns=(times.st_atime_ns, times.st_mtime_ns + 1))
     said = lapwing(1, *stage.arguments("searched"), code=78).stderr
-    check(re.search("input was .*modified .*, and is .*modified .*; give what it had", said), f"another input: {said}")
+    check(re.search("input was .*modified .*, now it is .*modified .*; use the former", said), f"another input: {said}")
     os.utime(stage.path, ns=(times.st_atime_ns, times.st_mtime_ns))
     lapwing(1, *stage.arguments("searched", "--resume", "never"))
     check(not left_beside(stage.out), f"never: {left_beside(stage.out)} is left")

@@ -47,7 +47,7 @@ check(not any(os.path.exists(job.name + ".h5") for job in (*preempted, down)), "
 said_by("scontrol", "update", "nodename=n10", "state=resume")
 
 expected = plain("plain.h5", *map(str, LONG))
-expect_again([(job, "stopped before the end of") for job in signalled], expected)
+expect_again([(job, "interrupted before the end of") for job in signalled], expected)
 expect_again([(down, "DUE TO NODE FAILURE")], expected)
-expect_again(list(zip(preempted, ("stopped before the end of", "ORTE has lost communication"))), expected)
+expect_again(list(zip(preempted, ("interrupted before the end of", "ORTE has lost communication"))), expected)
 finish()

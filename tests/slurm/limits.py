@@ -73,7 +73,7 @@ def time_limits():
     for job, launcher in zip(stopping, LAUNCHERS):
         resubmit(job, "FAILED", 75, lambda: own(launcher), expected)
     for job in signalled:
-        expect_whole(job, expected, "as SIGUSR1 has come")
+        expect_whole(job, expected, ": SIGUSR1 has come")
 
 
 def crash(host):
@@ -123,7 +123,7 @@ def preempt(expected):
     urgent = Job("urgent", os.path.abspath("urgent.sh"), nodes="n9,n10,n11,n12", options=["--partition=urgent", "--exclusive"])
     urgent.expect("COMPLETED")
     for job in jobs:
-        expect_whole(job, expected, "as SIGUSR1 has come")
+        expect_whole(job, expected, ": SIGUSR1 has come")
 
 
 with h5py.File("in.h5", "w") as made:

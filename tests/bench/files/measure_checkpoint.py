@@ -34,7 +34,7 @@ def run(*options, sync=True):
     seconds = time.monotonic() - start
     if done.returncode != 0:
         sys.exit(done.stderr)
-    return seconds, done.stderr.count("safe and noted"), float(re.search(r"first block submitted after ([\d.]+) s", done.stderr).group(1))
+    return seconds, done.stderr.count("checkpoint written"), float(re.search(r"first block submitted after ([\d.]+) s", done.stderr).group(1))
 
 
 def stop_late():

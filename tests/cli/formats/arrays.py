@@ -119,7 +119,7 @@ def numpy_refused(work):
         np.save(path, x)
         refuse(path, 65, says, work=work)
     np.save(path, np.zeros((20, 20)))
-    refuse(path, 2, f" {path} is \\[20 x 20\\]: say with --axis", "ols", work)
+    refuse(path, 2, f" {path} is \\[20 x 20\\]: choose the time dimension with --axis", "ols", work)
     refuse(path + ":/x", 65, "leave out ':/x'", work=work)
     with open(path, "r+b") as file:
         file.truncate(1000)

@@ -258,7 +258,7 @@ def gaps(work):
     for arguments, code in (("--start", 1200, "--count", 1024), 0), ((), 65), (("--gaps", "zero"), 0):
         said = lapwing(2, "sfft", "--input", broken, "--sparsity", 1, "--output", f"{work}/sfft.h5", "--overwrite", "--quiet", *arguments,
                        code=code).stderr
-        check(code == 0 or "2 gaps in what it is to take" in said, said)
+        check(code == 0 or "2 gaps in the chosen part" in said, said)
     check("gaps" in lapwing(1, "ols", "--input", broken, "--gaps", "error", "--filters", f"{work}/taps.h5:/one", "--output",
                             f"{work}/no.h5", code=65).stderr, "--gaps error: the message does not name the gaps")
     lapwing(2, "ols", "--input", broken, "--filters", f"{work}/taps.h5:/taps", "--each", "stretch", "--output", f"{work}/each", "--quiet")

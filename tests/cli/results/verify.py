@@ -300,13 +300,13 @@ def samples():
     for sample in (2525, 100000):
         done = verify(code=65, sample=sample)
         check(table(done)["/filtered"] == (2525, 1) and "all there are" in done.stdout, f"--sample {sample}: {done.stdout}")
-        check(": 1 of the values checked" in done.stderr and "filter 3, channel 2, index 77" in done.stderr, f"{done.stderr}")
+        check(": 1 of the checked values" in done.stderr and "filter 3, channel 2, index 77" in done.stderr, f"{done.stderr}")
     found = []
     for seed in range(6):
         done = subprocess.run([LAPWING, "verify", "r.h5", "--seed", str(seed)], capture_output=True, text=True)
         checked, wrong = table(done)["/filtered"]
         check(990 <= checked <= 1000 and wrong == (done.returncode != 0), f"seed {seed}: {done.stdout}")
-        check("of 2525: finds 6 or more wrong ones with 95%" in done.stdout, f"what the sample can find: {done.stdout}")
+        check("of 2525: 95% sure to find 6 or more wrong ones" in done.stdout, f"what the sample can find: {done.stdout}")
         found.append(wrong)
     check(0 < sum(found) < 6, f"found by {found} of six samples")
     if "checksum" in lapwing(1, "help", "ols").stdout:
@@ -329,7 +329,7 @@ def several():
     with open("list.txt", "w") as file:
         file.write("d2.h5\nd3.h5\n")
     done = lapwing(1, "verify", "nowhere.h5", "d 1.h5", "@list.txt", "--sample", 1000, code=65)
-    check("2 of 4 results are not right or could not be checked" in done.stderr and "nowhere.h5" in done.stderr and
+    check("2 of 4 results are wrong or could not be checked" in done.stderr and "nowhere.h5" in done.stderr and
           "'d2.h5' is not what" in done.stderr and done.stdout.count("/filtered") == 3, f"four: {done.stdout} {done.stderr}")
     check("result is missing" in lapwing(1, "verify", "--sample", 3, code=2).stderr, "verify without a name is not refused")
     check("no file matches" in lapwing(1, "verify", "no*.h5", code=74).stderr, "a pattern without files is not refused")
