@@ -37,7 +37,7 @@ static void print_words(FILE *file)
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
-/* What to print for the options behind some words ("ols", "plan ols", "filters chirp"): each option, between two texts. */
+/* Text to print for the options behind some words ("ols", "plan ols", "filters chirp"): each option, between two texts. */
 struct visitor {
     FILE *file;
     const char *begin, *end;

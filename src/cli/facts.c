@@ -138,7 +138,7 @@ static void find_listing(const struct lw_listing *dataset, void *context)
     const char *const path = found->path;
     if (strcmp(dataset->path, path) == 0) {
         *found = *dataset;
-        found->path = path;             /* that of `dataset` is valid during this call only */
+        found->path = path;             /* dataset->path is valid during this call only */
     }
 }
 

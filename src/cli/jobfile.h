@@ -18,9 +18,8 @@ int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_optio
 
 enum { LW_JOBFILE_ADDED = 80 };
 
-/** Complete the configuration of a result from an earlier version. Versions without --sign, --noise rms, --overlap or --isolated
- * did not note what they did in their place; these lines do.
- * @return  `lines`; "": none are missing */
+/** Complete the configuration of a result from a version without --sign, --noise rms, --overlap or --isolated: set these
+ * options to what that version did. @return  `lines`; "": nothing is missing */
 const char *lw_jobfile_added(const struct lw_listing_origin *origin, char lines[LW_JOBFILE_ADDED]);
 
 void lw_jobfile_release(struct lw_options_file *jobfile);

@@ -133,7 +133,7 @@ struct lw_job_ops {
     const struct lw_option *options;    /* options beyond the common ones of src/cli/commands.h */
     const struct lw_option *synth_options;
     const char *example;                /* command lines for --help */
-    int least_dims, most_dims;          /* dimensions that the input may have; of more, those of length 1 are left out */
+    int least_dims, most_dims;          /* dimensions that the input may have; with more, those of length 1 are left out */
     int join;                           /* dimension along which several files are joined, see struct lw_reader_request */
     bool needs_all;                     /* the job cannot use samples that are not numbers; gaps are an error */
     bool is_isolated;                   /* the job reads the chosen samples and none beyond them */

@@ -42,11 +42,11 @@ struct extent {
 
 static int64_t count_units(const struct extent *e) { return lw_divide_up(e->length, e->unit); }
 
-/* Blocks that can be told apart in the picture. */
+/* Most blocks that the picture can show. */
 static int64_t wanted(const struct extent *e) { return lw_min64(count_units(e), e->pixels); }
 
-/* Choose a lattice of places: each is a run of the fast dimension, or some chunks side by side. The blocks of both directions are
- * reduced from those wanted by about the same factor. LEAST_CHUNKS holds because a few large chunks make no picture. */
+/* Choose a lattice of places: each is a run of the fast dimension, or some chunks side by side. Both directions get
+ * fewer blocks than the picture can show, by about the same factor. LEAST_CHUNKS holds because few large chunks make no picture. */
 static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sample_bytes, int64_t most_bytes)
 {
     const int64_t unit_bytes = slow->unit * fast->unit * sample_bytes;

@@ -40,7 +40,7 @@ static void find_range(double *values, int n, double circle, struct range *range
             range->low = values[i];
             range->high = values[i - 1] + circle;
         }
-    const double room = (range->high - range->low) / 16;        /* margin for what lies between the sampled pixels */
+    const double room = (range->high - range->low) / 16;        /* margin for places between the sampled pixels */
     range->low -= room;
     range->high += room;
 }

@@ -135,7 +135,7 @@ int lw_plot_open_sky(const struct lw_plot *plot, const struct lw_plot_subject *s
 
 /* ---- graticule.c: without coordinates of the sky, these do nothing but write the rest of the plot line ---- */
 
-/** Make room for labels around the panels; add to the picture's note what the lines are. */
+/** Make room for labels around the panels; name the lines in the picture's note. */
 void lw_graticule_make_room(const struct lw_graticule *graticule, struct lw_panels *panels);
 void lw_graticule_note(const struct lw_graticule *graticule, char *note, size_t size);
 

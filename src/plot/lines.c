@@ -16,7 +16,7 @@ struct spectrum {
     struct lw_plot *plot;
     int64_t channels[MOST_PANELS];      /* first channels with lines, in the table's order */
     int n_channels;
-    int64_t left_out;                   /* lines of other channels */
+    int64_t left_out;                   /* lines of channels that are not shown */
     double low, high;                   /* range of frequencies */
     bool has_rate;
     struct lw_panels panels;

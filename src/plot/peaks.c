@@ -197,7 +197,7 @@ static double label_x(const struct peaks *p, char *label, size_t size)
 
 /* ---- what filters are -------------------------------------------------------------------------------------------------- */
 
-/* Attributes of `lapwing filters` that tell the filters of a bank apart; bands have both edges. */
+/* Attributes of `lapwing filters` that distinguish the filters of a bank; a band has both edges. */
 static const struct {
     const char *attribute, *until, *label;
 } parameters[] = {

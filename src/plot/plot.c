@@ -136,7 +136,7 @@ void lw_plot_find_sources(const char *name, int n, struct lw_sky_point *places, 
 {
     const struct lw_subject_hints hints = {.axis = -1};
     struct lw_plot plot = {0};
-    struct lw_graticule g = {0};        /* pixel 0, 0 to pixel 1, 1 */
+    struct lw_graticule g = {0};        /* low, high: places of pixels 0, 0 and 1, 1 in the input */
     struct lw_error none;
     if (lw_subject_open(name, &hints, &plot.subject, &none) == LW_OK && open_input(&plot, &none) == LW_OK)
         lw_plot_open_sky(&plot, &plot.subject, (double[]){0, 0}, (double[]){1, 1}, &g, &none);

@@ -62,6 +62,6 @@ struct lw_colours {
 };
 
 /** Choose colours from the 1st to the 99th percentile of the finite values, symmetric about zero where both signs are common.
- * Without a finite value: 0 to 1. `values` is sorted, with what is not finite at the end.
+ * Without a finite value: 0 to 1. `values` is sorted, those not finite at the end.
  * @param is_log  only values above zero count */
 struct lw_colours lw_colours_choose(double *values, int64_t n, bool is_log);

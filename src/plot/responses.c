@@ -28,7 +28,7 @@ struct bank {
     struct lw_panels panels;
 };
 
-/* Brewer's Dark2, which many people with other colour vision can tell apart, too. */
+/* Brewer's Dark2: colours that stay distinct for many colour-blind readers. */
 static const char *const colours[MOST_FILTERS] = {
     "#1b6ca8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#444444",
 };
@@ -114,7 +114,7 @@ static void write_response(struct bank *bank, double low, double high, double fa
     lw_script_data_end(&bank->plot->script);
 }
 
-/* Name a filter by what tells it from the others: an attribute of the bank with a number for each filter. */
+/* Name a filter by an attribute of the bank that has a number for each filter. */
 static void name_filter(const struct bank *bank, int f, char *text, size_t size)
 {
     static const struct {

@@ -39,7 +39,7 @@ struct lw_plot_subject {
     int64_t n_x, n_y, n_z;              /* lengths of x, y and z; 1 where there is none */
 };
 
-/* Shape of a dataset whose metadata do not tell it. */
+/* Shape of a dataset whose metadata do not define it. */
 enum lw_subject_shape { LW_SHAPE_AUTO, LW_SHAPE_SERIES, LW_SHAPE_IMAGE };
 
 struct lw_subject_hints {

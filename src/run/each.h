@@ -4,7 +4,7 @@
 #include "job/job.h"
 
 /** Run the job for each file or stretch of --input, or for the part of them that part= of --each chooses. --output names a folder,
- * which is created if missing, or contains {}. Complete results are passed over. A group that fails by what may be its own fault
+ * which is created if missing, or contains {}. Complete results are passed over. A group with an error that may be its own fault
  * (LW_EDATA, LW_EIO, LW_ECONFIG, LW_EUSAGE) is reported and the next one begun; the code is then that of the first failure.
  * LW_EUSAGE: two results would have one name, or part= is not I/N. Collective.
  * @param options  --input and --output are changed; --each is cleared, so that a result's configuration makes it again */

@@ -17,7 +17,7 @@ struct lw_result {
     char *texts;                        /* owned: storage of the attributes' texts */
     char *configuration;                /* owned: the resolved options as a job file */
     struct lw_said *said;               /* owned, on rank 0: attributes of the input's file; NULL: not collected */
-    struct lw_attribute *carried;       /* owned: the same for a FITS image; NULL: the result is none */
+    struct lw_attribute *carried;       /* owned: `said` as attributes of a FITS image; NULL: it is none */
     struct lw_writer *holder;           /* writer of a file without datasets that holds the result's place; NULL: none */
     int64_t n_runs;                     /* earlier runs that have worked at this result, on rank 0 */
     bool has_journal;                   /* files beside the result are of use to a later run */

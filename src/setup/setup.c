@@ -239,7 +239,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     lw_timeline_end(LW_START_OPENING);
     if (rc)
         return rc;
-    /* All ranks have shared the looks at the input's files. Later looks are rank 0's; in further runs, those of one rank a node. */
+    /* All ranks have examined the input's files. Later files are for rank 0 alone; in further runs, for one rank of each node. */
     if (lw_comm_node_rank(comm) > 0)
         lw_shield_stop();
     else if (lw_comm_rank(comm) > 0)

@@ -36,7 +36,7 @@ struct lw_setup {
     int given_cores;                /* cores that this rank was started with */
     struct lw_engine_spec engine_spec;
     char engine_choice[LW_ENGINE_TEXT + 128];   /* engine type and the reason for it, for the log */
-    struct lw_warm_up warm_up;          /* start of that type in another thread, while the input is opened */
+    struct lw_warm_up warm_up;          /* starts engine_type in another thread, while the input is opened */
     struct lw_engine *engine;
     struct lw_job job;
     struct lw_limits limits;

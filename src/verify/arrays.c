@@ -27,7 +27,7 @@ static void shape_text(int n_dims, const int64_t *dims, char text[128])
         snprintf(text + strlen(text), 128 - strlen(text), "%s%" PRId64, d ? " x " : "", dims[d]);
 }
 
-/* Open a dataset, which must have this shape. Close `stored` in any case. */
+/* Open a dataset of the result, which must have the shape of `dataset`. Close `stored` in any case. */
 static int open_stored(const struct lw_verify *verify, const struct lw_writer_dataset *dataset, struct stored *stored,
                        struct lw_error *err)
 {

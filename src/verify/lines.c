@@ -177,7 +177,7 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
         if ((rc = lw_reader_read(lines->verify->reader, &slab, err)))
             break;
         for (int64_t i = 0; i < count; i++) {
-            /* A dense transform has met every sample: all are finite, or those that are not count as zero. */
+            /* A dense transform has met every sample: all are finite, or the others count as zero. */
             const struct lw_op_spec *const op = &lines->verify->job.op;
             const struct lw_type type = op->input;
             const double re = lw_type_number(type, raw, type.is_complex ? 2 * i : i),

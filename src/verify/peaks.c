@@ -45,7 +45,7 @@ static bool take_peak(const struct lw_verify *verify, const double row[N_COLUMNS
 
 /* ---- neighbours -------------------------------------------------------------------------------------------------- */
 
-/* Outputs within reach of a peak. */
+/* Findings on the outputs within reach of a peak. */
 struct neighbours {
     int64_t least, most; /* outputs that certainly, and possibly, reach the threshold */
     double excess;       /* the most by which one exceeds the peak, relative to the allowed error */

@@ -98,7 +98,7 @@ struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const st
 
 /* ---- what is made of it ------------------------------------------------------------------------------------------ */
 
-/* Outputs of y that element j is interpolated from, or the one of every D that it is. */
+/* Outputs of y that element j is interpolated from; with thinning, the one output that is kept as element j. */
 static void stencil(const struct lw_verify_shape *shape, int64_t j, int64_t *first, int64_t *end)
 {
     const int64_t rate = lw_post_rate(shape->post), n = shape->n_outputs;

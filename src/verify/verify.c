@@ -67,8 +67,8 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
     return LW_OK;
 }
 
-/* Print a line of the table. A sample of n among N values misses K wrong ones, wherever they lie, with about (1 - n / N)^K; the
- * line gives the K that are found with 95%. */
+/* Print a line of the table. A sample of n among N values misses K wrong ones, wherever they lie, with a probability of about
+ * (1 - n / N)^K. The line has the least K that is found with 95%. */
 static void print_row(const struct lw_verify_row *row)
 {
     const double part = (double)row->n_checked / (double)lw_max64(1, row->n_all);

@@ -1,4 +1,4 @@
-/* verify.h - `lapwing verify RESULT`: checks that a result is complete, undamaged, and what its input and filters give.
+/* verify.h - `lapwing verify RESULT`: checks that a result is complete, undamaged, and right for its input and filters.
  *
  *     verify.c      the order of the steps, the table of the findings
  *     sums.c        checksums, if the result has them
