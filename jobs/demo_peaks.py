@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Shows what `lapwing ols --mode same` brought out of a survey that `lapwing synth ols` made, beside what was hidden there.
+"""Compares a result of `lapwing ols --mode same` with the signals that `lapwing synth ols` hid in the survey.
 
 usage: demo_peaks.py SURVEY RESULT
 
-A chirp must peak, in the output of its matched filter, in the channel and near the sample where it was hidden; a tone must
-give the output of its band-pass filter the largest rms in the channel where it was hidden. Of a result that holds /peaks alone,
-each of its rows must be a chirp, and each chirp a row. Exit code 1 where that is not so.
+The output of a matched filter must have its peak in the channel and near the sample of the hidden chirp. The output of a band-pass
+must have its largest rms in the channel of the hidden tone. If the result has only /peaks, its rows and the chirps must agree one
+to one. Exit code 1 if any of this fails.
 """
 
 import re
@@ -14,17 +14,17 @@ import sys
 import h5py
 import numpy
 
-NEAR = 8        # samples by which noise may move a peak
+NEAR = 8        # most samples that noise may move a peak by
 
 
 def strongest(filtered, measure):
-    """Channel with the largest measure, and all channels' measures; one channel in memory at a time."""
+    """Return the channel with the largest measure, and the measures of all; only one channel is in memory at a time."""
     measures = [measure(filtered[channel]) for channel in range(filtered.shape[0])]
     return int(numpy.argmax(measures)), measures
 
 
 def show_chirp(filtered, hidden):
-    """Strongest output, compared with where the survey says the chirp peaks."""
+    """Print the strongest output; return whether it is where the survey's attribute puts the chirp's peak."""
     channel, _ = strongest(filtered, lambda y: numpy.max(numpy.abs(y)))
     sample = int(numpy.argmax(numpy.abs(filtered[channel])))
     print(f"  found:  channel {channel}: peak of {filtered[channel, sample]:.3f} at sample {sample}")
@@ -33,7 +33,8 @@ def show_chirp(filtered, hidden):
 
 
 def show_tone(filtered, hidden):
-    """Largest rms, and the amplitude of a tone that has it beside the noise that the other channels show."""
+    """Print the largest rms, and the amplitude of a tone that causes it in noise as in the other channels; return whether it is in
+    the tone's channel."""
     channel, rms = strongest(filtered, lambda y: numpy.sqrt(numpy.mean(numpy.abs(y) ** 2)))
     noise = max((r for c, r in enumerate(rms) if c != channel), default=0)
     amplitude = numpy.sqrt(2 * (rms[channel] ** 2 - noise ** 2))
@@ -47,7 +48,7 @@ def text_of(value):
 
 
 def show_table(survey, table):
-    """Rows of /peaks beside the chirps that are hidden; both must be the same."""
+    """Print the rows of /peaks; return whether they are the hidden chirps."""
     hidden = [text_of(value) for name, value in sorted(survey["signal"].attrs.items()) if name.startswith("hidden_")]
     chirps = [re.match(r"channel (\d+): chirp .* for filter (\d+); .* peaks near sample (\d+)", text) for text in hidden]
     expected = [tuple(int(number) for number in chirp.groups()) for chirp in chirps if chirp]
@@ -60,7 +61,7 @@ def show_table(survey, table):
 
 
 def show_series(survey, result):
-    """All filters, one by one."""
+    """Print what each filter found beside what was hidden for it; return whether all agree."""
     good = True
     shape = " x ".join(str(n) for n in result["filtered"].shape)
     print(f"{sys.argv[2]}: /filtered, {shape} (filter x channel x time), {result['filtered'].dtype}")

@@ -1,27 +1,27 @@
 #!/bin/bash
-# An array of jobs that share the files, or the channels, of a survey, one share for each:
+# Run an array of jobs that share the files, or the channels, of a survey:
 #
 #     sbatch --array=0-7 slurm/lapwing-array.sh files JOB.ini [options that override it]
 #     sbatch --array=0-7 slurm/lapwing-array.sh channels=3840 JOB.ini
 #
-# "files": each file that "input" of JOB.ini names has a result of its own, in the folder that "output" names (--each file); the
-# jobs divide the files. Results that are complete are left alone: the same command again makes those that are missing.
+# "files": each file of the option "input" in JOB.ini gets its own result, in the folder "output" (--each file). The jobs divide the
+# files among themselves. Complete results are kept: the same command makes only those that are missing.
 #
-# "channels=3840": a result for each job, with its share of so many channels. JOB.ini names it by the job's number in the array:
-# output = part-${SLURM_ARRAY_TASK_ID}.h5
+# "channels=3840": each job makes a result of its share of the 3840 channels. In JOB.ini the name of the result has the job's
+# number: output = part-${SLURM_ARRAY_TASK_ID}.h5
 #
-# The numbers of the array are 0 to N - 1, and N is the number of shares. To run only some of them again, say N: --array=3,5 and
-# files/8 or channels=3840/8.
+# The jobs of an array of N shares have the numbers 0 to N - 1. To run only some of them again, give their numbers and N:
+# --array=3,5 and files/8 or channels=3840/8.
 #
-# %4 behind the numbers, as in --array=0-99%4, lets four run at once. Options of sbatch are those of lapwing.sh.
+# %4 behind the numbers, as in --array=0-99%4, lets four jobs run at a time. The options of sbatch are those of lapwing.sh.
 #
 #SBATCH --job-name=lapwing-array
 #SBATCH --array=0-7
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=2     # ranks: one per socket, or one per GPU
-#SBATCH --exclusive             # all cores; for a part of each node ask for --cpus-per-task instead
-#SBATCH --mem=0                 # all memory; lapwing keeps to what Slurm grants
-#SBATCH --time=01:00:00         # of each job
+#SBATCH --exclusive             # all cores of each node; to use a part, give --cpus-per-task instead
+#SBATCH --mem=0                 # all memory of each node; lapwing uses no more than Slurm grants
+#SBATCH --time=01:00:00         # limit of each job
 #SBATCH --output=lapwing-%A-%a.log
 
 set -eu
@@ -35,14 +35,14 @@ case $over in
     *)
         shares=$SLURM_ARRAY_TASK_COUNT
         if [ "$SLURM_ARRAY_TASK_MAX" != $((shares - 1)) ]; then
-            echo "the numbers of the array are not 0 to $((shares - 1)): use --array=0-$((shares - 1)) or say $over/SHARES" >&2
+            echo "the numbers of the array are not 0 to $((shares - 1)): use --array=0-$((shares - 1)), or give $over/SHARES" >&2
             exit 2
         fi
         ;;
 esac
 case $over in
     files) set -- "$@" --each "file,part=$share/$shares" ;;
-    channels=*)     # cut at even numbers, since real channels are computed in pairs
+    channels=*)     # real channels are computed in pairs, so that shares begin at even channels
         count=${over#*=}
         first=$((count * share / shares / 2 * 2)) next=$((count * (share + 1) / shares / 2 * 2))
         [ $((share + 1)) -lt "$shares" ] || next=$count
@@ -52,20 +52,20 @@ case $over in
 esac
 
 # ---- launch: the same lines in each of these scripts, so that each may be copied alone
-# launch ARGUMENTS replaces the shell by lapwing, whose ranks srun starts where this Slurm can start programs of Open MPI (PMIx),
-# and otherwise mpirun. LAPWING_LAUNCHER=srun or mpirun chooses.
+# launch ARGUMENTS replaces the shell by lapwing. srun starts its ranks if this Slurm can start programs of Open MPI (PMIx),
+# otherwise mpirun does. LAPWING_LAUNCHER=srun or LAPWING_LAUNCHER=mpirun sets the choice.
 launch() {
     PATH=$PATH:$SLURM_SUBMIT_DIR/build      # an installed lapwing goes first
     case $1 in *.ini) set -- run "$@" ;; esac
-    # Each rank computes in its share of the cores. srun must be told: it does not take --cpus-per-task over from sbatch.
+    # Each rank computes on its share of the cores. srun needs --cpus-per-task again, as it does not inherit the one of sbatch.
     export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-$((SLURM_CPUS_ON_NODE / SLURM_NTASKS_PER_NODE))}
     if [ -z "${LAPWING_LAUNCHER-}" ]; then
         if srun --mpi=list 2>&1 | grep -q pmix; then LAPWING_LAUNCHER=srun; else LAPWING_LAUNCHER=mpirun; fi
     fi
     case $LAPWING_LAUNCHER in
         srun) exec srun --mpi=pmix --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
-        # mpirun takes a node for lost after 10 + 6 x 5 seconds of silence, rather than after eight minutes. Without --bind-to none
-        # it would bind each rank, threads and all, to one core or socket.
+        # With these settings mpirun takes a node for lost after 10 + 6 x 5 seconds of silence instead of eight minutes. Without
+        # --bind-to none it would bind each rank with all its threads to one core or socket.
         mpirun)
             export OMPI_MCA_oob_tcp_keepalive_time="${OMPI_MCA_oob_tcp_keepalive_time:-10}"
             export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"

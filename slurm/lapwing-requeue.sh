@@ -1,21 +1,21 @@
 #!/bin/bash
-# A run that is longer than its time limit goes on by itself until it is done:
+# Run lapwing for longer than a time limit: the job resumes itself until it is done:
 #
 #     sbatch slurm/lapwing-requeue.sh JOB.ini [options that override it]
 #
-# Before its time is over the run writes a checkpoint and ends with 75. The job then queues itself again, under the same number, and
-# goes on from there, perhaps on other nodes; so it does when a node fails. One log tells of all turns. The job is done when squeue
-# does not show it any more; scancel ends it for good.
+# Before its time limit the run writes a checkpoint and ends with code 75. The job then queues itself again under the same number
+# and resumes from the checkpoint, perhaps on other nodes. It does the same when a node fails. All turns write to the same log. The
+# job is done when squeue no longer shows it; scancel ends it for good.
 #
-# Options of sbatch are those of lapwing.sh, and these:
+# The options of sbatch are those of lapwing.sh, and these:
 #
 #SBATCH --job-name=lapwing
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=2     # ranks: one per socket, or one per GPU
-#SBATCH --exclusive             # all cores; for a part of each node ask for --cpus-per-task instead
-#SBATCH --mem=0                 # all memory; lapwing keeps to what Slurm grants
-#SBATCH --time=01:00:00         # of each turn
-#SBATCH --signal=B:USR1@120     # so many seconds before its end; Slurm may be a minute early
+#SBATCH --exclusive             # all cores of each node; to use a part, give --cpus-per-task instead
+#SBATCH --mem=0                 # all memory of each node; lapwing uses no more than Slurm grants
+#SBATCH --time=01:00:00         # limit of each turn
+#SBATCH --signal=B:USR1@120     # a signal 120 s before the limit; Slurm may send it a minute early
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --output=lapwing-%j.log
@@ -24,20 +24,20 @@ set -eu
 : "${1:?usage: sbatch slurm/lapwing-requeue.sh JOB.ini or arguments for lapwing}"
 
 # ---- launch: the same lines in each of these scripts, so that each may be copied alone
-# launch ARGUMENTS replaces the shell by lapwing, whose ranks srun starts where this Slurm can start programs of Open MPI (PMIx),
-# and otherwise mpirun. LAPWING_LAUNCHER=srun or mpirun chooses.
+# launch ARGUMENTS replaces the shell by lapwing. srun starts its ranks if this Slurm can start programs of Open MPI (PMIx),
+# otherwise mpirun does. LAPWING_LAUNCHER=srun or LAPWING_LAUNCHER=mpirun sets the choice.
 launch() {
     PATH=$PATH:$SLURM_SUBMIT_DIR/build      # an installed lapwing goes first
     case $1 in *.ini) set -- run "$@" ;; esac
-    # Each rank computes in its share of the cores. srun must be told: it does not take --cpus-per-task over from sbatch.
+    # Each rank computes on its share of the cores. srun needs --cpus-per-task again, as it does not inherit the one of sbatch.
     export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-$((SLURM_CPUS_ON_NODE / SLURM_NTASKS_PER_NODE))}
     if [ -z "${LAPWING_LAUNCHER-}" ]; then
         if srun --mpi=list 2>&1 | grep -q pmix; then LAPWING_LAUNCHER=srun; else LAPWING_LAUNCHER=mpirun; fi
     fi
     case $LAPWING_LAUNCHER in
         srun) exec srun --mpi=pmix --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
-        # mpirun takes a node for lost after 10 + 6 x 5 seconds of silence, rather than after eight minutes. Without --bind-to none
-        # it would bind each rank, threads and all, to one core or socket.
+        # With these settings mpirun takes a node for lost after 10 + 6 x 5 seconds of silence instead of eight minutes. Without
+        # --bind-to none it would bind each rank with all its threads to one core or socket.
         mpirun)
             export OMPI_MCA_oob_tcp_keepalive_time="${OMPI_MCA_oob_tcp_keepalive_time:-10}"
             export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"
@@ -49,15 +49,15 @@ launch() {
 }
 # ---- end of launch
 
-# Slurm sends SIGUSR1 to this shell alone, which hands it on; the ranks finish their round, write a checkpoint and end with 75. A
-# wait that the signal has ended is begun again.
+# Slurm sends SIGUSR1 to this shell only; the shell passes it on. The ranks then finish their round, write a checkpoint and end with
+# code 75. The signal also interrupts `wait`, which is then called again.
 launch "$@" &
 ranks=$!
 signalled=
 trap 'signalled=yes; kill -USR1 $ranks || :' USR1
 while code=0; wait $ranks || code=$?; [ -n "$signalled" ]; do signalled=; done
 
-# 75: there is a checkpoint. 205: mpirun has lost a node, before Slurm knows it.
+# 75: there is a checkpoint. 205: mpirun has lost a node, and Slurm has not noticed yet.
 if { [ $code = 75 ] || [ $code = 205 ]; } && [ "${SLURM_RESTART_COUNT:-0}" -lt 1000 ]; then
     scontrol requeue "$SLURM_JOB_ID"
 fi

@@ -1,5 +1,5 @@
 #!/bin/bash
-# One node or several, a rank for each share of their cores or for each GPU:
+# Run lapwing on one or more nodes, with a rank for each part of their cores or for each GPU:
 #
 #     sbatch slurm/lapwing.sh JOB.ini [options that override it]
 #     sbatch slurm/lapwing.sh ols --input ... --filters ... --output ...
@@ -9,35 +9,35 @@
 #
 #     sbatch --nodes=8 --ntasks-per-node=4 --gpus-per-node=4 slurm/lapwing.sh JOB.ini
 #
-# Input and output must lie on a file system that all nodes share. A run that has to stop before its time limit ends with 75:
-# the same command again goes on with it; lapwing-requeue.sh does so by itself.
+# Input and output must lie on a file system that all nodes share. A run that cannot finish within its time limit is interrupted and
+# ends with code 75. The same command resumes it; lapwing-requeue.sh does so by itself.
 #
 #SBATCH --job-name=lapwing
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=2     # ranks: one per socket, or one per GPU
-#SBATCH --exclusive             # all cores; for a part of each node ask for --cpus-per-task instead
-#SBATCH --mem=0                 # all memory; lapwing keeps to what Slurm grants
-#SBATCH --time=01:00:00         # "lapwing plan" estimates it
+#SBATCH --exclusive             # all cores of each node; to use a part, give --cpus-per-task instead
+#SBATCH --mem=0                 # all memory of each node; lapwing uses no more than Slurm grants
+#SBATCH --time=01:00:00         # "lapwing plan" estimates the time
 #SBATCH --output=lapwing-%j.log
 
 set -eu
 : "${1:?usage: sbatch slurm/lapwing.sh JOB.ini or arguments for lapwing}"
 
 # ---- launch: the same lines in each of these scripts, so that each may be copied alone
-# launch ARGUMENTS replaces the shell by lapwing, whose ranks srun starts where this Slurm can start programs of Open MPI (PMIx),
-# and otherwise mpirun. LAPWING_LAUNCHER=srun or mpirun chooses.
+# launch ARGUMENTS replaces the shell by lapwing. srun starts its ranks if this Slurm can start programs of Open MPI (PMIx),
+# otherwise mpirun does. LAPWING_LAUNCHER=srun or LAPWING_LAUNCHER=mpirun sets the choice.
 launch() {
     PATH=$PATH:$SLURM_SUBMIT_DIR/build      # an installed lapwing goes first
     case $1 in *.ini) set -- run "$@" ;; esac
-    # Each rank computes in its share of the cores. srun must be told: it does not take --cpus-per-task over from sbatch.
+    # Each rank computes on its share of the cores. srun needs --cpus-per-task again, as it does not inherit the one of sbatch.
     export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-$((SLURM_CPUS_ON_NODE / SLURM_NTASKS_PER_NODE))}
     if [ -z "${LAPWING_LAUNCHER-}" ]; then
         if srun --mpi=list 2>&1 | grep -q pmix; then LAPWING_LAUNCHER=srun; else LAPWING_LAUNCHER=mpirun; fi
     fi
     case $LAPWING_LAUNCHER in
         srun) exec srun --mpi=pmix --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
-        # mpirun takes a node for lost after 10 + 6 x 5 seconds of silence, rather than after eight minutes. Without --bind-to none
-        # it would bind each rank, threads and all, to one core or socket.
+        # With these settings mpirun takes a node for lost after 10 + 6 x 5 seconds of silence instead of eight minutes. Without
+        # --bind-to none it would bind each rank with all its threads to one core or socket.
         mpirun)
             export OMPI_MCA_oob_tcp_keepalive_time="${OMPI_MCA_oob_tcp_keepalive_time:-10}"
             export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"

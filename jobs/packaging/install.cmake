@@ -1,5 +1,6 @@
-# What `cmake --install` puts where, and what `cpack` packs (in the build folder: cpack -G DEB). Three components: `lapwing` is the
-# same everywhere, `plain` is for any prefix, and `debian` stands in its place where Debian's policy wants things in another form.
+# Files for `cmake --install`, and for packages by `cpack` (in the build folder: cpack -G DEB). There are three components:
+# `lapwing` is always installed; `plain` is for any prefix; `debian` replaces `plain` in a package, in the form that Debian's policy
+# asks for.
 include(GNUInstallDirs)
 set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
@@ -10,7 +11,7 @@ function(lapwing_prints file target)
     add_custom_target(${target} ALL DEPENDS ${file})
 endfunction()
 
-# Manual pages: of commands from the program itself, of files from the documents.
+# Manual pages: the program prints those of commands; those of file formats are made from the documents.
 lapwing_prints(lapwing.1 man --man)
 set(pages lapwing.1)
 foreach(word ols conv2d sfft filters plan synth run info plot verify)
@@ -60,7 +61,7 @@ install(FILES jobs/packaging/lapwing.lua DESTINATION ${CMAKE_INSTALL_DATADIR}/la
     RENAME ${PROJECT_VERSION}.lua COMPONENT plain)
 
 # ---- in a Debian package ------------------------------------------------------------------------------------------------
-# Whose package it is: as Debian's own tools, from DEBFULLNAME and DEBEMAIL.
+# The maintainer is taken from DEBFULLNAME and DEBEMAIL, as Debian's own tools do.
 set(maintainer "the lapwing authors <lapwing@localhost.localdomain>")
 if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
     set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
@@ -109,7 +110,7 @@ SIGPROC, SEG-Y, miniSEED and others) that may be larger than memory. Started by
 mpirun or Slurm, its ranks share the work and write one HDF5 file, whose data
 does not depend on how many there are.")
 if(LAPWING_HAVE_CUDA AND CUDAToolkit_LIBRARY_DIR MATCHES "^/usr/local/")
-    # NVIDIA's packages say nothing to dpkg-shlibdeps about the libraries in them.
+    # dpkg-shlibdeps finds no dependencies on NVIDIA's packages, as these do not declare their libraries.
     string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libcufft-${CUDAToolkit_VERSION_MAJOR}-${CUDAToolkit_VERSION_MINOR}")
 endif()
 include(CPack)

@@ -1,13 +1,13 @@
--- Lmod: module use PREFIX/share/lapwing/modulefiles && module load lapwing
--- It stands in PREFIX/share/lapwing/modulefiles/lapwing/VERSION.lua, and finds PREFIX from there. Where lapwing was built with
--- modules for MPI and HDF5, name them here: depends_on("openmpi", "hdf5").
+-- Module file for Lmod: module use PREFIX/share/lapwing/modulefiles && module load lapwing
+-- The file is PREFIX/share/lapwing/modulefiles/lapwing/VERSION.lua; PREFIX follows from this place. If lapwing was built with
+-- modules for MPI and HDF5, add them here: depends_on("openmpi", "hdf5").
 local prefix = myFileName()
 for _ = 1, 5 do
     prefix = prefix:gsub("/[^/]*$", "")
 end
 
 help([[lapwing filters archived survey data under mpirun or Slurm.
-lapwing help lists the commands, man lapwing says all of it.
+lapwing help lists the commands; man lapwing explains them.
 Example job files and Slurm scripts: $LAPWING_SHARE/jobs, $LAPWING_SHARE/slurm]])
 whatis("Name: lapwing")
 whatis("Version: " .. myModuleVersion())

@@ -1,9 +1,9 @@
-# manual.awk - a manual page of sections of a document: roff of Markdown, as far as the documents use it.
+# manual.awk - make a manual page (roff) from sections of a Markdown document, as far as these documents use Markdown.
 #
 #   awk -v name=lapwing-formats -v section=5 -v title='what it is' -v first='Heading' -v last='Heading' -f manual.awk io/README.md
 #
-# The page has the sections from `first` to before `last` (to the end, without one). Rows of tables become items: the first cell that is
-# not empty is the term, the others are its text.
+# The page has the sections from `first` up to, but without, `last`; without `last`, up to the end. A row of a table becomes an
+# item: its first cell that is not empty is the term, the others are the text.
 
 function inline(text) {
     gsub(/\\\|/, "|", text)
@@ -23,7 +23,7 @@ function inline(text) {
     return text
 }
 
-# A line of text; a dot or a quote that begins one would be a request.
+# Print a line of text. A dot or quote at its beginning is escaped, as roff would take it for a request.
 function say(text) {
     text = inline(text)
     if (text ~ /^[.']/)
@@ -48,7 +48,7 @@ function row(line,    cells, n, i, term, text) {
     say(text == "" ? "\\&" : text)
 }
 
-# What has come of a paragraph or an item, lines joined.
+# Print the paragraph or item whose lines have been joined so far.
 function flush() {
     if (paragraph != "") {
         print request

@@ -1,4 +1,4 @@
-# Spack, in the checkout:
+# Package for Spack; in the checkout:
 #
 #     spack repo add jobs/packaging/spack
 #     spack install lapwing@main                    # what is committed on the branch main
@@ -12,7 +12,7 @@ try:  # Spack 1.0 and later
     from spack_repo.builtin.build_systems.cmake import CMakePackage
     from spack_repo.builtin.build_systems.cuda import CudaPackage
 except ImportError:
-    pass  # up to 0.23 they come with spack.package
+    pass  # Spack 0.23 and earlier: spack.package has both classes
 
 
 class Lapwing(CMakePackage, CudaPackage):

@@ -3,7 +3,7 @@ from spack.package import *
 try:  # Spack 1.0 and later
     from spack_repo.builtin.build_systems.makefile import MakefilePackage
 except ImportError:
-    pass  # up to 0.23 it comes with spack.package
+    pass  # Spack 0.23 and earlier: spack.package has the class
 
 
 class Libmseed(MakefilePackage):
