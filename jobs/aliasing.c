@@ -77,8 +77,8 @@ int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struc
             snprintf(nyquist, sizeof nyquist, " (%.6g Hz)", rate_hz / 2 / lw_post_every(ols->post));
         if (n_wide > 1)
             snprintf(all, sizeof all, ", and %d of %d filters have more than %g%%", n_wide, ols->n_filters, 100 * most_beyond);
-        lw_log_warn("filter %d has %.3g%% of its energy beyond half the new sampling rate%s%s: it is folded back into the result; "
-                    "decimate by less, or filter more narrowly", worst, 100 * most, nyquist, all);
+        lw_log_warn("filter %d has %.3g%% of its energy beyond half the new sampling rate%s%s: --decimate folds this part back "
+                    "into the result; decimate by less, or use narrower filters", worst, 100 * most, nyquist, all);
     }
     return LW_OK;
 }
@@ -101,7 +101,7 @@ int lw_conv2d_warn_of_aliasing(const struct lw_conv2d_spec *c, struct lw_error *
     lw_free(work);
     if (fmax(rows, columns) > most_beyond)
         lw_log_warn("the kernel has %.3g%% of its energy beyond half the new sampling rate from row to row and %.3g%% from column "
-                    "to column: it is folded back into the result; decimate by less, or with a kernel that smooths more",
+                    "to column: --decimate folds this part back into the result; decimate by less, or use a smoother kernel",
                     100 * rows, 100 * columns);
     return LW_OK;
 }

@@ -126,7 +126,7 @@ static int treat_sum(const struct lw_options *given, const char *source, double 
     if (!normalizes && !interpolates)
         return LW_OK;
     if (interpolates && parts == 2)
-        return lw_fail(err, LW_ECONFIG, "--nan interpolate weights with the kernel, so it must be real; that %s is complex",
+        return lw_fail(err, LW_ECONFIG, "--nan interpolate weights with the kernel, which must be real; the kernel %s is complex",
                        source);
     for (int64_t i = 0; i < n; i++) {
         const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0);
@@ -134,7 +134,7 @@ static int treat_sum(const struct lw_options *given, const char *source, double 
         magnitudes += cabs(h);
     }
     if (cabs(sum) <= 1e-12 * magnitudes)
-        return lw_fail(err, LW_ECONFIG, "%s: the elements of the kernel %s sum up to %g, as good as zero",
+        return lw_fail(err, LW_ECONFIG, "%s: the elements of the kernel %s sum up to %g, which is zero but for rounding",
                        normalizes ? "--normalize sum" : "--nan interpolate", source, cabs(sum));
     for (int64_t i = 0; normalizes && i < n; i++) {
         const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0) / sum;
@@ -189,8 +189,8 @@ static int make_gaussian(const struct lw_options *given, struct lw_job *job, str
         return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is even: the source's middle would lie between two pixels; give %"
                        PRId64 " or %" PRId64, background, background - 1, background + 1);
     if (has_background && (double)background < 2 * fwhm)
-        return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is not wider than twice --gaussian %g: nearly nothing but source "
-                       "would be taken for background; give more", background, fwhm);
+        return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is less than twice --gaussian %g: the background would be "
+                       "measured within the source itself; give a larger one", background, fwhm);
     const int64_t size = has_background ? background : 2 * (int64_t)ceil(REACH * fwhm / (2 * sqrt(2 * log(2)))) + 1;
     const int64_t n = size * size;
     double sum = 0;
@@ -223,7 +223,7 @@ static int get_kernel(const struct lw_options *given, struct lw_comm *comm, stru
     if (reads && makes)
         return lw_fail(err, LW_EUSAGE, "--kernel and --gaussian exclude each other: give one of them");
     if (!reads && !makes)
-        return lw_fail(err, LW_EUSAGE, "--kernel is missing: give --kernel FILE:/dataset, or have one made with --gaussian PIXELS");
+        return lw_fail(err, LW_EUSAGE, "--kernel is missing: give --kernel FILE:/dataset, or --gaussian PIXELS to make a kernel");
     if (reads && lw_options_given(given, "background"))
         return lw_fail(err, LW_EUSAGE, "--background goes with --gaussian, not with --kernel");
     if (reads)
@@ -251,8 +251,8 @@ static int choose_boundary(const struct lw_options *given, struct lw_job *job, s
         return lw_fail(err, LW_ECONFIG, "--boundary %s does not fit single precision, whose largest number is %g; use --precision "
                        "double", text, (double)FLT_MAX);
     if (lw_options_choice(given, "mode") == LW_MODE_VALID && (choice != LW_BOUNDARY_ZERO))
-        return lw_fail(err, LW_EUSAGE, "--boundary %s goes with --mode same and full: with valid no pixel beyond the sides is "
-                       "used", text);
+        return lw_fail(err, LW_EUSAGE, "--boundary %s goes with --mode same and full: --mode valid uses no pixels beyond the sides",
+                       text);
     job->boundary = c->boundary;
     return LW_OK;
 }
@@ -322,7 +322,8 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
         (rc = lw_search_choose_sign(given, job->op.input.is_complex || c->kernel_complex, true, job, &c->search, err)))
         return rc;
     if (c->every > 1 && !(lw_search_products(&c->search) & LW_FILTERED))
-        return lw_fail(err, LW_EUSAGE, "--decimate %d is for the product convolved, which --products leaves out", c->every);
+        return lw_fail(err, LW_EUSAGE, "--decimate %d only affects the product convolved: add it to --products, or leave "
+                       "--decimate out", c->every);
     return lw_search_make_noise(job, &c->search, 1, c->kernel, c->kernel_rows * c->kernel_columns, c->kernel_complex ? 2 : 1, err);
 }
 

@@ -127,7 +127,8 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     if (searches && ols->post.kind != LW_POST_NONE)
         return lw_fail(err, LW_EUSAGE, "--post %s goes with --products filtered alone", lw_post_operations[ols->post.kind].name);
     if (lw_post_every(ols->post) > 1 && !(lw_search_products(&ols->search) & LW_FILTERED))
-        return lw_fail(err, LW_EUSAGE, "--decimate %d is for the product filtered, which --products leaves out", ols->post.every);
+        return lw_fail(err, LW_EUSAGE, "--decimate %d only affects the product filtered: add it to --products, or leave --decimate "
+                       "out", ols->post.every);
     /* Signals can only be positive in powers, and above a baseline. */
     const bool adds = (lw_options_given(given, "boxcar") && lw_options_given(given, "baseline")) || job->inputs[0].is_power;
     if ((rc = lw_search_choose_sign(given, job->op.input.is_complex || ols->taps_complex, adds, job, &ols->search, err)))
@@ -138,7 +139,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     if (job->search.mask && job->search.good_data)
         return lw_fail(err, LW_EUSAGE, "--mask takes a dataset or good-data=TESTS, not both");
     if ((job->search.mask || job->search.good_data) && lw_options_given(given, "beside"))
-        return lw_fail(err, LW_EUSAGE, "--beside goes without --mask, which knows nothing of those files");
+        return lw_fail(err, LW_EUSAGE, "--beside and --mask exclude each other: the mask does not cover the files of --beside");
     job->search.masked_fraction = lw_options_real(given, "masked-fraction");
     if (ols->search.clusters_filters && !(ols->search.products & LW_PEAKS))
         return lw_fail(err, LW_EUSAGE, "--cluster W,filters goes with --products peaks only");
@@ -160,18 +161,18 @@ static int choose_stretches(const struct lw_options *given, struct lw_job *job, 
         return lw_fail(err, LW_EUSAGE, "--noise measured,every=TIME goes with --products peaks or best only");
     if (job->search.noise != LW_NOISE_MEASURED)
         return lw_fail(err, LW_EUSAGE, "--noise measured,every=TIME goes with --noise measured only%s",
-                       job->whitening ? "; behind --whiten say --noise measured, too" : "");
+                       job->whitening ? "; with --whiten give --noise measured, too" : "");
     if ((rc = lw_job_count_samples(given, "noise-every", &job->inputs[0], &length, err)))
         return rc;
     const char *const text = lw_options_text(given, "noise-every");
     if (length < LEAST_STRETCH)
-        return lw_fail(err, LW_ECONFIG, "--noise every=%s is %" PRId64 " sample%s, and the noise of fewer than %" PRId64
-                       " is uncertain: give a longer time", text, length, length == 1 ? "" : "s", LEAST_STRETCH);
+        return lw_fail(err, LW_ECONFIG, "--noise every=%s is %" PRId64 " sample%s; noise measured in fewer than %" PRId64
+                       " is too uncertain: give a longer time", text, length, length == 1 ? "" : "s", LEAST_STRETCH);
     const int64_t most = lw_max64(1, MOST_SIGMAS / (job->op.n_channels * job->op.ols.n_filters)),
                   all = lw_divide_up(job->n_outputs, length);
     if (all > most)
-        return lw_fail(err, LW_ECONFIG, "--noise every=%s makes %" PRId64 " stretches of %" PRId64 " channels and %d filters, more "
-                       "than %" PRId64 " numbers: give a time %" PRId64 " times as long",
+        return lw_fail(err, LW_ECONFIG, "--noise every=%s makes %" PRId64 " stretches of %" PRId64 " channels and %d filters, with "
+                       "more than %" PRId64 " noise values: give a time %" PRId64 " times as long",
                        text, all, job->op.n_channels, job->op.ols.n_filters, MOST_SIGMAS, lw_divide_up(all, most));
     lw_search_part(&job->op.ols.search, length, job->first_input - job->search.lead, job->n_outputs);
     return LW_OK;

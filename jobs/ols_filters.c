@@ -36,8 +36,8 @@ static int check_rate(const struct lw_options *given, const struct lw_dataset_in
     if (a->sample_rate_hz <= 0 || b->sample_rate_hz <= 0 || lw_options_flag(given, "allow-rate-mismatch") ||
         fabs(a->sample_rate_hz - b->sample_rate_hz) <= accuracy * a->sample_rate_hz)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "the filters in %.600s are for %.12g Hz (%s), the samples in %.600s have %.12g Hz "
-                   "(%s): make filters for that rate, or give --allow-rate-mismatch", lw_dataset_name(filters).text,
+    return lw_fail(err, LW_EDATA, "the filters in %.600s are for a rate of %.12g Hz (%s), but the samples in %.600s have %.12g Hz "
+                   "(%s): make filters for the samples' rate, or give --allow-rate-mismatch", lw_dataset_name(filters).text,
                    b->sample_rate_hz, b->source, lw_dataset_name(input).text, a->sample_rate_hz, a->source);
 }
 
@@ -53,8 +53,8 @@ static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps,
         if (number >= 0 && number < (double)n_taps && number == floor(number))
             *tap = (int64_t)number;
         else
-            rc = lw_fail(err, LW_EDATA, "the attribute reference_tap of %.600s is not the number of one of its taps, 0 to %" PRId64
-                         ": correct it; the filters of a bank share one", lw_dataset_name(filters).text, n_taps - 1);
+            rc = lw_fail(err, LW_EDATA, "the attribute reference_tap of %.600s must be a single number, the index of a tap from 0 "
+                         "to %" PRId64 ": correct the attribute", lw_dataset_name(filters).text, n_taps - 1);
     }
     lw_free(said);
     return rc;
@@ -133,7 +133,7 @@ static int choose_reference(const struct lw_options *given, int64_t own, struct 
     else if (text && strcmp(text, "last") == 0)
         stored = last;
     else if (text && !is_middle && lw_parse_int(text, &stored) != LW_PARSE_OK)
-        return lw_fail(err, LW_EUSAGE, "--reference %.200s is none of first, middle, last and the number of a tap", text);
+        return lw_fail(err, LW_EUSAGE, "--reference %.200s is not first, middle, last, or the number of a tap", text);
     if (!is_middle && (stored < 0 || stored > last))
         return lw_fail(err, LW_ECONFIG, "--reference %.200s: the filters have taps 0 to %" PRId64, text, last);
     job->reference_tap = is_middle ? lw_middle_tap(n_taps) : lw_options_flag(given, "correlate") ? last - stored : stored;

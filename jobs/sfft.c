@@ -69,7 +69,7 @@ static int read_window(const struct lw_options *given, const struct lw_dataset_i
     if (rc)
         return rc;
     if (*n < 1)
-        return lw_fail(err, LW_ECONFIG, "--window %s is no sample", text);
+        return lw_fail(err, LW_ECONFIG, "--window %s is less than a sample", text);
     if (*n > job->n_samples)
         return lw_fail(err, LW_ECONFIG, "--window %s is %" PRId64 " samples, but there are %" PRId64 " on the axis", text, *n,
                        job->n_samples);
@@ -77,7 +77,7 @@ static int read_window(const struct lw_options *given, const struct lw_dataset_i
     if (lw_options_given(given, "hop") && (rc = lw_job_count_samples(given, "hop", input, &request->hop, err)))
         return rc;
     if (request->hop < 1)
-        return lw_fail(err, LW_ECONFIG, "--hop %s is no sample", lw_options_text(given, "hop"));
+        return lw_fail(err, LW_ECONFIG, "--hop %s is less than a sample", lw_options_text(given, "hop"));
     request->n_pieces = (job->n_samples - *n) / request->hop + 1;
     return LW_OK;
 }
@@ -88,18 +88,18 @@ static int choose_pieces(const struct lw_options *given, const struct lw_dataset
 {
     request->has_pieces = lw_options_given(given, "window");
     if (!request->has_pieces && lw_options_given(given, "hop"))
-        return lw_fail(err, LW_EUSAGE, "--hop goes with --window, the length of the pieces: give both, or leave it out");
+        return lw_fail(err, LW_EUSAGE, "--hop goes with --window, the length of the pieces: give both, or leave --hop out");
     request->spec.n = job->n_samples;
     request->n_pieces = 1;
     const int rc = request->has_pieces ? read_window(given, input, job, request, err) : LW_OK;
     if (rc)
         return rc;
     if (request->spec.n > LW_SFFT_MAX_SAMPLES)
-        return lw_fail(err, LW_EDATA, "%s: %" PRId64 " samples cannot be transformed at a time, at most %" PRId64 " can: choose a "
-                       "part of them with --count, or pieces with --window", lw_dataset_name(input).text, request->spec.n,
+        return lw_fail(err, LW_EDATA, "%s: %" PRId64 " samples are more than the %" PRId64 " that a transform takes: choose a part "
+                       "of them with --count, or pieces with --window", lw_dataset_name(input).text, request->spec.n,
                        LW_SFFT_MAX_SAMPLES);
     if (request->n_pieces > MOST_TRANSFORMS / job->op.n_channels)
-        return lw_fail(err, LW_ECONFIG, "%" PRId64 " pieces of %" PRId64 " channels are more than the %d that one run takes: give "
+        return lw_fail(err, LW_ECONFIG, "%" PRId64 " pieces of %" PRId64 " channels are more than the %d that a run takes: give "
                        "a larger --hop, or fewer --channels", request->n_pieces, job->op.n_channels, MOST_TRANSFORMS);
     return LW_OK;
 }
@@ -141,8 +141,8 @@ static int choose_request(const struct lw_options *given, struct lw_job *job, st
         .fallback = (enum lw_sfft_fallback)lw_options_choice(given, "fallback"), .refines = lw_options_flag(given, "refine"),
     };
     if (request->refines && request->algorithm > LW_SFFT_DENSE)
-        return lw_fail(err, LW_EUSAGE, "--refine fits tones to the sparse transform and to the dense one, not to that of "
-                       "--algorithm %s: leave one of the two out", lw_options_text(given, "algorithm"));
+        return lw_fail(err, LW_EUSAGE, "--refine does not go with --algorithm %s, only with sparse and dense transforms: leave one "
+                       "of the two options out", lw_options_text(given, "algorithm"));
     const int rc = choose_pieces(given, &job->inputs[0], job, request, err);
     if (rc)
         return rc;

@@ -16,7 +16,7 @@ static int refuse_options(const struct lw_options *given, struct lw_error *err)
 {
     for (const struct lw_option *option = its_own; option->name; option++)
         if (option->kind != LW_OPTION_GONE && lw_options_given(given, option->name))
-            return lw_fail(err, LW_EUSAGE, "--%s is for --algorithm sfft2 only: give that, or leave it out", option->name);
+            return lw_fail(err, LW_EUSAGE, "--%s goes with --algorithm sfft2 only: give both, or leave it out", option->name);
     return LW_OK;
 }
 

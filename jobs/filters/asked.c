@@ -20,8 +20,8 @@ int lw_asked_find(const struct lw_options *given, const char **name, struct lw_e
         found = ways[i];
     }
     if (!found)
-        return lw_fail(err, LW_EUSAGE, "--filters is missing: give --filters FILE:/dataset, or have the filters made with "
-                       "--bandpass LOW:HIGH, --lowpass HZ, --highpass HZ or --boxcar WIDTH,...");
+        return lw_fail(err, LW_EUSAGE, "--filters is missing: give --filters FILE:/dataset, or make filters with --bandpass "
+                       "LOW:HIGH, --lowpass HZ, --highpass HZ or --boxcar WIDTH,...");
     *name = found;
     static const char *const companions[] = {"taps", "transition", "attenuation"};
     const bool is_boxcar = strcmp(found, "boxcar") == 0, is_band = strcmp(found, "filters") != 0 && !is_boxcar;
@@ -42,7 +42,7 @@ int lw_asked_read_pair(const char *option, const char *text, double *low_hz, dou
     const char *const colon = strchr(text, ':');
     snprintf(low, sizeof low, "%.*s", colon ? (int)(colon - text) : 0, text);
     if (!colon || !is_frequency(low, low_hz) || !is_frequency(colon + 1, high_hz))
-        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is no band LOW:HIGH of frequencies such as 1:20 or 1.2kHz:1.5kHz", option, text);
+        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is no band LOW:HIGH, such as 1:20 or 1.2kHz:1.5kHz", option, text);
     if (*low_hz >= *high_hz)
         return lw_fail(err, LW_EUSAGE, "--%s %s: the lower edge is not below the upper one", option, text);
     return LW_OK;
@@ -57,7 +57,7 @@ static int read_band(const char *option, const char *text, int length, double ra
     snprintf(item, sizeof item, "%.*s", length, text);
     int rc;
     if ((size_t)length >= sizeof item)
-        return lw_fail(err, LW_EUSAGE, "--%s: '%s...' is too long for a frequency or two", option, item);
+        return lw_fail(err, LW_EUSAGE, "--%s: '%s...' is too long to be a frequency or a band", option, item);
     if (band->has_low && band->has_high) {
         if ((rc = lw_asked_read_pair(option, item, &band->low_hz, &band->high_hz, err)))
             return rc;
@@ -70,8 +70,8 @@ static int read_band(const char *option, const char *text, int length, double ra
         if (edges[i] < 0)
             return lw_fail(err, LW_EUSAGE, "--%s %s: %.12g Hz is below 0", option, item, edges[i]);
         if (edges[i] > rate_hz / 2)
-            return lw_fail(err, LW_EUSAGE, "--%s %s: %.12g Hz is beyond %.12g Hz, half of the input's sampling rate: it holds no "
-                           "such frequency", option, item, edges[i], rate_hz / 2);
+            return lw_fail(err, LW_EUSAGE, "--%s %s: %.12g Hz is beyond %.12g Hz, half of the input's sampling rate: the input has "
+                           "no such frequency", option, item, edges[i], rate_hz / 2);
     }
     return LW_OK;
 }
@@ -165,7 +165,7 @@ int lw_asked_design(const struct lw_options *given, const char *name, struct lw_
                          !(baseline && has_times(baseline));
     int rc = LW_OK;
     if (!is_free && input->axis.sample_rate_hz <= 0)
-        rc = lw_fail(err, LW_EUSAGE, "--%s needs the sampling rate of %.600s, which the file does not say: give --sample-rate",
+        rc = lw_fail(err, LW_EUSAGE, "--%s needs the sampling rate of %.600s, which the file does not have: give --sample-rate",
                      name, lw_dataset_name(input).text);
     if ((rc = lw_comm_agree(comm, rc == LW_OK && is_first ? make(given, name, bank, err) : rc, err)))
         return rc;

@@ -43,11 +43,11 @@ static const struct lw_option highpass_options[] = {
 static int check_edges(double rate_hz, const struct lw_band *band, struct lw_error *err)
 {
     if (band->has_low && (band->low_hz == 0 || band->low_hz == rate_hz / 2))
-        return lw_fail(err, LW_EUSAGE, "%s: the lower edge lies between 0 and %.12g Hz, half of the sampling rate; a pass band "
-                       "from 0 on is a lowpass", band->low_text, rate_hz / 2);
+        return lw_fail(err, LW_EUSAGE, "%s: the lower edge must lie between 0 and %.12g Hz, half of the sampling rate; for a pass "
+                       "band from 0 on make a lowpass", band->low_text, rate_hz / 2);
     if (band->has_high && (band->high_hz == 0 || band->high_hz == rate_hz / 2))
-        return lw_fail(err, LW_EUSAGE, "%s: the upper edge lies between 0 and %.12g Hz, half of the sampling rate; a pass band up "
-                       "to there is a highpass", band->high_text, rate_hz / 2);
+        return lw_fail(err, LW_EUSAGE, "%s: the upper edge must lie between 0 and %.12g Hz, half of the sampling rate; for a pass "
+                       "band up to there make a highpass", band->high_text, rate_hz / 2);
     return LW_OK;
 }
 
@@ -82,7 +82,7 @@ int lw_band_read_length(const struct lw_options *given, const struct lw_band *ba
         .transition_hz = lw_options_real(given, "transition"), .n_taps = (double)n_taps,
     };
     if (has_taps && has_transition)
-        return lw_fail(err, LW_EUSAGE, "--taps and --transition exclude each other: the one follows from the other");
+        return lw_fail(err, LW_EUSAGE, "--taps and --transition exclude each other: give one; the other follows from it");
     for (int f = 0; f < count; f++)
         if (has_taps && !bands[f].has_high && n_taps % 2 == 0)
             return lw_fail(err, LW_EUSAGE, "--taps %" PRId64 " is even: a highpass of even length passes nothing at half the rate; "
@@ -166,9 +166,9 @@ static int make_one(const struct request *request, struct lw_bank *bank, struct 
         return rc;
     const double transition_hz = trial->transition * request->rate_hz;
     if (length->transition_hz == 0 && transition_hz >= widest)      /* --taps may be too few for these edges */
-        lw_log_warn("%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands; what is said of ripple "
-                    "and attenuation holds for those that are left. --transition below %.4g Hz finds a length that is enough, "
-                    "above %.0f taps", length->n_taps, transition_hz, widest,
+        lw_log_warn("%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands: ripple and attenuation "
+                    "are those of the remaining bands. Transitions below %.4g Hz are enough: give --transition, or more than %.0f "
+                    "taps", length->n_taps, transition_hz, widest,
                     lw_kaiser_length(length->attenuation_db, widest / request->rate_hz));
     return LW_OK;
 }
@@ -270,11 +270,11 @@ static int design(const struct lw_options *given, struct lw_bank *bank, struct l
     if ((rc = check_edges(bank->rate_hz, &band, err)))
         return rc;
     if (band.low_hz >= band.high_hz)
-        return lw_fail(err, LW_EUSAGE, "%s is not below %s: the pass band lies between them", band.low_text, band.high_text);
+        return lw_fail(err, LW_EUSAGE, "%s is not below %s: the pass band must lie between them", band.low_text, band.high_text);
     if ((rc = lw_band_read_length(given, &band, 1, &length, err)))
         return rc;
     if (length.n_taps == 0 && length.transition_hz == 0)
-        return lw_fail(err, LW_EUSAGE, "--taps is missing: give --taps M, or --transition HZ to have the length found");
+        return lw_fail(err, LW_EUSAGE, "--taps is missing: give --taps M, or --transition HZ, from which the length follows");
     return lw_band_design(&band, 1, &length, bank, err);
 }
 

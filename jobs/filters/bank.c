@@ -24,11 +24,11 @@ static void release_shape(struct lw_bank *bank)
 int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_complex, const char *remedy, struct lw_error *err)
 {
     if (n_taps > LW_BANK_MOST_TAPS)
-        return lw_fail(err, LW_EUSAGE, "a filter would have %.0f taps, at most %d are possible: give %s", n_taps,
+        return lw_fail(err, LW_EUSAGE, "a filter would have %.0f taps, but at most %d are possible: give %s", n_taps,
                        LW_BANK_MOST_TAPS, remedy);
     if (n_filters * n_taps > (double)LW_BANK_MOST_VALUES)
-        return lw_fail(err, LW_EUSAGE, "%d filters of %.0f taps are %.0f taps, at most %" PRId64 " make a bank: give %s, or make "
-                       "several banks", n_filters, n_taps, n_filters * n_taps, LW_BANK_MOST_VALUES, remedy);
+        return lw_fail(err, LW_EUSAGE, "%d filters of %.0f taps are %.0f taps in all, but a bank has at most %" PRId64 ": give %s, "
+                       "or make several banks", n_filters, n_taps, n_filters * n_taps, LW_BANK_MOST_VALUES, remedy);
     release_shape(bank);
     bank->n_filters = n_filters;
     bank->n_taps = (int64_t)n_taps;
@@ -103,7 +103,7 @@ int lw_bank_scale(const struct lw_bank *bank, struct lw_error *err)
             ? sqrt(lw_taps_energy(taps, lw_bank_values(bank)))
             : lw_response_at(taps, bank->n_taps, lw_bank_parts(bank), bank->references[f]);
         if (!isfinite(1 / size))
-            return lw_fail(err, LW_EUSAGE, "filter %d passes nothing where its gain is to be 1 (%.6g Hz): give more --taps or "
+            return lw_fail(err, LW_EUSAGE, "filter %d passes nothing at %.6g Hz, where its gain should be 1: give more --taps or "
                            "--norm energy", f, bank->references[f] * bank->rate_hz);
         lw_taps_scale(1 / size, taps, lw_bank_values(bank));
     }
@@ -115,8 +115,8 @@ int lw_bank_read_frequency(const struct lw_bank *bank, const struct lw_options *
 {
     *hz = lw_options_real(given, name);
     if (*hz > bank->rate_hz / 2)
-        return lw_fail(err, LW_EUSAGE, "--%s %.12g Hz is beyond %.12g Hz, half of --rate %.12g: signals of that rate hold no such "
-                       "frequency; correct the one or the other", name, *hz, bank->rate_hz / 2, bank->rate_hz);
+        return lw_fail(err, LW_EUSAGE, "--%s %.12g Hz is beyond %.12g Hz, half of --rate %.12g: signals of that rate have no such "
+                       "frequency; correct one of the two options", name, *hz, bank->rate_hz / 2, bank->rate_hz);
     return LW_OK;
 }
 
@@ -128,7 +128,7 @@ static int parse_item(const struct lw_bank_list *list, const char *item, const c
     if (list->is_whole)
         *number = (double)whole;
     if (!item[0])
-        return lw_fail(err, LW_EUSAGE, "--%s: an item of '%s' is empty; give numbers with one comma between two of them",
+        return lw_fail(err, LW_EUSAGE, "--%s: an item of '%s' is empty; give numbers separated by single commas",
                        list->option, text);
     if (outcome == LW_PARSE_MALFORMED)
         return lw_fail(err, LW_EUSAGE, "--%s: '%s' is not a %s", list->option, item,
@@ -148,7 +148,8 @@ int lw_bank_count_items(const char *option, const char *text, int *count, struct
     for (; *text; text++)
         *count += *text == ',';
     if (*count > LW_BANK_MOST_FILTERS)
-        return lw_fail(err, LW_EUSAGE, "--%s: %d numbers, at most %d filters make a bank; make several banks", option, *count,
+        return lw_fail(err, LW_EUSAGE, "--%s: %d numbers are too many, a bank has at most %d filters; make several banks", option,
+                       *count,
                        LW_BANK_MOST_FILTERS);
     return LW_OK;
 }

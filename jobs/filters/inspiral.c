@@ -49,8 +49,8 @@ static int read_masses(const struct lw_options *given, double *masses[2], int *c
     }
     *count = counts[0];
     if (counts[0] != counts[1])
-        return lw_fail(err, LW_EUSAGE, "--mass-1 has %d numbers and --mass-2 %d: each filter takes one of both", counts[0],
-                       counts[1]);
+        return lw_fail(err, LW_EUSAGE, "--mass-1 has %d numbers and --mass-2 has %d: give a pair of masses for each filter",
+                       counts[0], counts[1]);
     return LW_OK;
 }
 
@@ -63,8 +63,9 @@ static int make_orbit(const struct lw_options *given, double rate_hz, double fro
     orbit->chirp_mass = pow(orbit->mass_1 * orbit->mass_2, 0.6) / pow(total, 0.2) * sun;
     orbit->to_hz = has_to ? to_hz : fmin(last_hz, rate_hz / 2);
     if (orbit->to_hz <= from_hz)
-        return lw_fail(err, LW_EUSAGE, "--from %.12g Hz is not below %.6g Hz, %s: masses of %.6g and %.6g leave nothing of the "
-                       "wave", from_hz, orbit->to_hz, has_to ? "--to" : "the innermost stable circular orbit's (or give --to)",
+        return lw_fail(err, LW_EUSAGE, "--from %.12g Hz is not below %.6g Hz, %s: the filter for masses of %.6g and %.6g would be "
+                       "empty", from_hz, orbit->to_hz,
+                       has_to ? "--to" : "the frequency of the innermost stable circular orbit (give --to to go beyond it)",
                        orbit->mass_1, orbit->mass_2);
     orbit->begin = lw_inspiral_time_left(orbit->chirp_mass, from_hz / rate_hz);
     orbit->end = lw_inspiral_time_left(orbit->chirp_mass, orbit->to_hz / rate_hz);

@@ -100,9 +100,9 @@ int lw_boxcar_read_width(const char *option, const char *item, double rate_hz, d
 {
     struct lw_stretch stretch;
     if (lw_parse_stretch(item, &stretch) != LW_PARSE_OK)
-        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is no width such as 16 (samples) or 2ms", option, item);
+        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is no width such as 16 (samples) or 2ms (a time)", option, item);
     if (stretch.is_time && rate_hz == 0)
-        return lw_fail(err, LW_EUSAGE, "--%s: %s needs --rate, to know how many samples it is; or give samples", option, item);
+        return lw_fail(err, LW_EUSAGE, "--%s: %s is a time and needs --rate; give --rate, or the width in samples", option, item);
     const double samples = stretch.is_time ? stretch.seconds * rate_hz : (double)stretch.samples;
     *width = round(samples);
     if (!(*width >= 1 && *width <= LW_BANK_MOST_TAPS))
@@ -130,7 +130,7 @@ static int read_widths(const struct lw_options *given, struct lw_bank *bank, int
         return lw_bank_read_list(given, &(struct lw_bank_list){"widths", "samples", 1, LW_BANK_MOST_TAPS, true, NULL},
                                  &bank->parameters, count, err);
     if (bank->rate_hz == 0)
-        return lw_fail(err, LW_EUSAGE, "--durations needs --rate, to know how many samples they are; or give --widths in samples");
+        return lw_fail(err, LW_EUSAGE, "--durations needs --rate: give --rate, or --widths in samples");
     rc = lw_bank_read_list(given, &(struct lw_bank_list){"durations", "seconds", 0.5 / bank->rate_hz,
                                                          LW_BANK_MOST_TAPS / bank->rate_hz, false, lw_parse_duration},
                            &bank->parameters, count, err);
@@ -145,11 +145,11 @@ int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct l
 {
     const double widest = largest(bank->parameters, count);
     if (baseline > 0 && (double)baseline <= widest)
-        return lw_fail(err, LW_EUSAGE, "baseline: %" PRId64 " samples are not more than the widest boxcar, %.12g: nothing of it "
-                       "would be left; give a longer one", baseline, widest);
+        return lw_fail(err, LW_EUSAGE, "baseline: %" PRId64 " samples are not more than the widest boxcar, %.12g, which would "
+                       "cancel: give a longer baseline", baseline, widest);
     if (baseline > 0 && strcmp(bank->norm, "gain") == 0)
         return lw_fail(err, LW_EUSAGE,
-                       "--norm gain is that at 0 Hz, of which filters with a baseline pass nothing: give --norm energy");
+                       "--norm gain is the gain at 0 Hz, which is 0 for filters with a baseline: give --norm energy");
     const int rc = lw_bank_shape(bank, count, fmax(widest, (double)baseline), false, "fewer or narrower boxcars", err);
     if (rc)
         return rc;
@@ -237,8 +237,8 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
     const double peak_hz = largest(bank->parameters, count), ratio = bank->rate_hz / 2 / peak_hz, a = ratio * ratio;
     const double left = a * exp(1 - a);
     if (left > 0.01)
-        lw_log_warn("--frequency %.6g: at half of --rate %.6g the wavelet's spectrum has still %.0f%% of its maximum, so its "
-                    "samples do not describe it well; frequencies up to a sixth of the rate are safe", peak_hz, bank->rate_hz,
+        lw_log_warn("--frequency %.6g: at half of --rate %.6g the wavelet's spectrum still has %.0f%% of its maximum, so that its "
+                    "taps distort it; frequencies up to a sixth of the rate are safe", peak_hz, bank->rate_hz,
                     100 * left);
     bank->parameter_name = "frequency_hz";
     bank->parameter_text = "peak at %.6g Hz";

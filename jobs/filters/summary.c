@@ -125,12 +125,12 @@ void lw_bank_report(const struct lw_bank *bank, bool is_single)
     for (int f = 0; f < bank->n_filters && f < MOST_SAID; f++)
         report_filter(bank, f);
     if (bank->n_filters > MOST_SAID)
-        lw_log_info("and %d more: the attributes of the taps tell of all", bank->n_filters - MOST_SAID);
+        lw_log_info("and %d more filters: the attributes of the taps describe them all", bank->n_filters - MOST_SAID);
     double reached = INFINITY;
     const double wanted = bank->attenuation_wanted_db;
     for (int f = 0; f < bank->n_filters; f++)
         reached = fmin(reached, bank->figures[f].attenuation_db);
     if (bank->has_bands && reached < wanted - 0.5)
-        lw_log_warn("the attenuation is %.1f dB, %.1f dB less than asked for: %s", reached, wanted - reached,
-                    is_single ? "float32 has no better taps, --type float64 does" : "give more --taps or a wider --transition");
+        lw_log_warn("the attenuation is %.1f dB, %.1f dB less than --attenuation: %s", reached, wanted - reached,
+                    is_single ? "float32 limits it; give --type float64" : "give more --taps or a wider --transition");
 }

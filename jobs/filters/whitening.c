@@ -22,10 +22,11 @@ static int choose_segment(const struct lw_options *given, const struct lw_job *j
     const double seconds = lw_options_real(given, "whiten"), rate_hz = job->inputs[0].axis.sample_rate_hz;
     const double samples = 2 * round(seconds * rate_hz / 2);
     if (samples < LEAST_SEGMENT || samples > MOST_SEGMENT)
-        return lw_fail(err, LW_ECONFIG, "--whiten %.12g s are %.12g samples at %.12g Hz; a segment has %d to %d", seconds, samples,
+        return lw_fail(err, LW_ECONFIG, "--whiten %.12g s is %.12g samples at %.12g Hz; a segment must have %d to %d", seconds,
+                       samples,
                        rate_hz, LEAST_SEGMENT, MOST_SEGMENT);
     if (samples > (double)job->window_count)
-        return lw_fail(err, LW_ECONFIG, "--whiten %.12g s are %.12g samples, but there are only %" PRId64 ": give fewer seconds",
+        return lw_fail(err, LW_ECONFIG, "--whiten %.12g s is %.12g samples, but the input has only %" PRId64 ": give fewer seconds",
                        seconds, samples, job->window_count);
     *segment = (int64_t)samples;
     return LW_OK;
@@ -45,8 +46,8 @@ static int choose_band(const struct lw_options *given, struct lw_whitening *whit
         return lw_fail(err, LW_EUSAGE, "--whiten band=%s is not within 0 and %.12g Hz, half of the input's sampling rate", text,
                        whitening->rate_hz / 2);
     if (floor(whitening->high_hz / step) < fmax(1, ceil(whitening->low_hz / step)))
-        return lw_fail(err, LW_EUSAGE, "--whiten band=%s holds none of the spectrum's frequencies, which are %.6g Hz apart", text,
-                       step);
+        return lw_fail(err, LW_EUSAGE, "--whiten band=%s holds none of the spectrum's frequencies, which are %.6g Hz apart: give a "
+                       "wider band or a longer time", text, step);
     return LW_OK;
 }
 
@@ -77,7 +78,7 @@ int lw_whitening_choose(const struct lw_options *given, struct lw_job *job, stru
     int64_t segment = 0;
     int rc;
     if (!lw_options_given(given, "whiten") && lw_options_given(given, "whiten-band"))
-        return lw_fail(err, LW_EUSAGE, "--whiten band= goes with a length of segments only, as in --whiten 4s,band=15:1700");
+        return lw_fail(err, LW_EUSAGE, "--whiten band= needs the length of the segments before it, as in --whiten 4s,band=15:1700");
     if (!lw_options_given(given, "whiten"))
         return LW_OK;
     const struct lw_dataset_info *const input = &job->inputs[0];
@@ -86,10 +87,10 @@ int lw_whitening_choose(const struct lw_options *given, struct lw_job *job, stru
         return lw_fail(err, LW_ECONFIG, "--whiten takes real samples; %.600s has %s", lw_dataset_name(input).text,
                        lw_type_text(job->op.input, text));
     if (job->op.n_channels > 1)
-        return lw_fail(err, LW_ECONFIG, "--whiten takes one channel, whose spectrum it divides by; of %" PRId64 " choose one with "
-                       "--channels C", job->op.n_channels);
+        return lw_fail(err, LW_ECONFIG, "--whiten takes a single channel, not %" PRId64 ": choose one with --channels C",
+                       job->op.n_channels);
     if (input->axis.sample_rate_hz <= 0)
-        return lw_fail(err, LW_EUSAGE, "--whiten needs the sampling rate of %.600s, which the file does not say: give "
+        return lw_fail(err, LW_EUSAGE, "--whiten needs the sampling rate of %.600s, which the file does not have: give "
                        "--sample-rate", lw_dataset_name(input).text);
     if ((rc = choose_segment(given, job, &segment, err)))
         return rc;

@@ -142,7 +142,7 @@ int lw_conv2d_synth(const struct lw_options *given, struct lw_comm *comm, struct
            (rc = lw_synth_in_turns(comm, &turns, write_block, &work, err)) || (rc = lw_writer_finish(work.writer, NULL, 0, err)));
     lw_writer_destroy(work.writer);
     if (rc == LW_OK) {
-        lw_log_info("%s holds /image and /psf; hidden in /image:", file);
+        lw_log_info("%s holds /image and /psf. Sources hidden in /image:", file);
         for (int i = 0; i + 1 < work.notes->n && i < MAX_NOTES; i++)
             lw_log_info("  %s", work.notes->texts[i]);
         lw_log_info("Next: lapwing conv2d --input %s:/image --kernel %s:/psf --correlate --output convolved.h5", file, file);

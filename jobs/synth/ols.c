@@ -47,7 +47,7 @@ static int read_options(const struct lw_options *given, struct lw_synth *synth, 
     };
     const char *const type = lw_options_text(given, "type");
     if (!lw_scalar_parse(type, &synth->scalar))
-        return lw_fail(err, LW_EUSAGE, "--type %s is no type of samples", type);
+        return lw_fail(err, LW_EUSAGE, "--type %s is not a type of samples", type);
     if (synth->is_complex && lw_scalar_is_integer(synth->scalar))
         return lw_fail(err, LW_EUSAGE, "--complex goes with --type float32 or float64, not with %s", type);
     int64_t values;
@@ -182,7 +182,7 @@ int lw_ols_synth(const struct lw_options *given, struct lw_comm *comm, struct lw
            (rc = lw_synth_in_turns(comm, &turns, write_block, &work, err)) || (rc = lw_writer_finish(work.writer, NULL, 0, err)));
     lw_writer_destroy(work.writer);
     if (rc == LW_OK) {
-        lw_log_info("%s holds /signal and /filters; hidden in /signal:", file);
+        lw_log_info("%s holds /signal and /filters. Signals hidden in /signal:", file);
         for (int f = 0; f < work.notes->n_filters; f++)
             lw_log_info("  %s", work.notes->texts[SIGNAL][f]);
         lw_log_info("Next: lapwing ols --input %s:/signal --filters %s:/filters --output filtered.h5", file, file);

@@ -174,7 +174,7 @@ static int prepare(const struct lw_options *given, struct synth *synth, struct l
     };
     const int64_t room = synth->series.type.is_complex ? synth->series.n_samples : (synth->series.n_samples - 1) / 2;
     if (2 * synth->n_tones > room)
-        return lw_fail(err, LW_ECONFIG, "--tones %" PRId64 ": at most %" PRId64 ", half of the frequencies of %" PRId64
+        return lw_fail(err, LW_ECONFIG, "--tones %" PRId64 " is more than %" PRId64 ", half of the frequencies of %" PRId64
                        " samples", synth->n_tones, room / 2, synth->series.n_samples);
     synth->most = lw_min64(lw_max64(BLOCK_VALUES / synth->series.n_channels, 1), synth->series.n_samples);
     if (!(synth->tones = lw_alloc_array(synth->series.n_channels * synth->n_tones, sizeof *synth->tones, "tones", err)) ||

@@ -233,8 +233,8 @@ int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err)
     if (!its || number_of(its->size) <= comm->size)
         return LW_OK;
     *rank = number_of(its->rank);
-    return lw_fail(err, LW_ESYSTEM, "MPI joins only %d of the %d processes that were started (%s): start them by a launcher that "
-                   "%s works with, such as its own mpirun or 'srun --mpi=pmix'; for runs that have nothing to do with each other, "
+    return lw_fail(err, LW_ESYSTEM, "MPI joins only %d of the %d processes that were started (%s): start them with a launcher that "
+                   "%s supports, such as its own mpirun or 'srun --mpi=pmix'; if the processes are independent runs, "
                    "unset %s", comm->size, number_of(its->size), its->size, comm->library, its->size);
 }
 

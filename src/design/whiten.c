@@ -65,8 +65,8 @@ static int invert(const struct lw_whiten_spec *spec, double *numbers, struct lw_
         if (hz < spec->low_hz || hz > spec->high_hz)
             continue;
         if (!isfinite(inverse))
-            return lw_fail(err, LW_EDATA, "the power spectrum is %.3g at %.6g Hz, by which filters cannot be divided: leave such "
-                           "frequencies out with --whiten TIME,band=LOW:HIGH", spec->spectrum[k], hz);
+            return lw_fail(err, LW_EDATA, "the power spectrum is %.3g at %.6g Hz, and filters cannot be divided by it: exclude "
+                           "such frequencies with --whiten TIME,band=LOW:HIGH", spec->spectrum[k], hz);
         numbers[2 * k] = numbers[2 * (n - k)] = inverse;
     }
     return LW_OK;
@@ -153,7 +153,7 @@ int lw_whiten(const struct lw_whiten_spec *spec, double *taps, struct lw_error *
             bad = f < bad ? f : bad;
     }
     if (bad < spec->n_filters)
-        rc = lw_fail(err, LW_EDATA, "filter %d passes nothing of the input's spectrum, so that no scale makes its noise 1", bad);
+        rc = lw_fail(err, LW_EDATA, "filter %d passes no frequency of the input's spectrum: its noise cannot be scaled to 1", bad);
 done:
     lw_transform_destroy(w.forward);
     lw_transform_destroy(w.backward);

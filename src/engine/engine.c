@@ -129,7 +129,7 @@ int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, stru
         *is_product = residual <= allowed;
     else if (residual > allowed)
         return lw_fail(err, LW_ECONFIG, "--algorithm separable: the kernel is not the product of a column and a row: %.2g of its "
-                       "norm would be lost, allowed is %.2g; choose another algorithm", residual, allowed);
+                       "norm would be lost, and at most %.2g may be; choose another algorithm", residual, allowed);
     return LW_OK;
 }
 

@@ -69,8 +69,8 @@ static int trim(struct parse *parse, const char **line, int length)
     parse->is_continuation = parse->is_continued;
     const bool has_value = length > 0 && !strchr("#;", **line) && (**line != '[' || parse->is_continuation);
     if (has_value && find_behind_blank(*line, length, '#') < length)
-        fail(parse, parse->line, "a # behind a value begins no comment: put the comment behind ' ;' or on a line of its own; "
-             "where the # belongs to the value, write \\#");
+        fail(parse, parse->line, "a # behind a value begins no comment: write ' ;' before the comment, or put it on its own line; "
+             "if the # is part of the value, write \\#");
     parse->is_continued = has_value && (*line)[length - 1] == '\\';
     return length - parse->is_continued;
 }
@@ -98,7 +98,7 @@ static char *read_line(char *buffer, int size, void *context)
         if (!memchr(line, ']', (size_t)length))
             fail(parse, parse->line, "the section's name does not end with ]");
         if (parse->section_line > 0)
-            fail(parse, parse->line, "a second section; a job file describes one job");
+            fail(parse, parse->line, "this is a second section, but a job file describes one job");
         parse->section_line = parse->line;
     }
     snprintf(buffer, (size_t)size, "%s%.*s\n", parse->is_continuation ? " " : "", length, line);
@@ -168,7 +168,7 @@ static int take_value(void *context, const char *section, const char *name, cons
     if (!parse->section[0])
         snprintf(parse->section, sizeof parse->section, "%s", section);
     if (!*name) {
-        fail(parse, parse->line, "there is no option's name before the equals sign");
+        fail(parse, parse->line, "the name of an option is missing before the equals sign");
         return 0;
     }
     if (!parse->is_continuation) {
@@ -192,11 +192,11 @@ static int parse_text(struct parse *parse)
     set_option(parse);
     lw_free(parse->value);
     if (bad_line > 0)
-        fail(parse, bad_line, "neither [section] nor 'option = value' nor a comment");
+        fail(parse, bad_line, "the line is neither [section] nor 'option = value' nor a comment");
     else if (bad_line < 0)
         fail(parse, 0, "the ini parser found no memory");
     if (parse->code == LW_OK && !parse->section[0])
-        fail(parse, parse->line > 0 ? parse->line : 1, "no options; a job file holds a section such as [ols] and lines "
+        fail(parse, parse->line > 0 ? parse->line : 1, "the file has no options; a job file has a section such as [ols] and lines "
              "'option = value'");
     return parse->code;
 }

@@ -289,9 +289,9 @@ static int parse_names(struct lw_options *options, const struct lw_option *optio
 static int fail_gone(const struct lw_option *option, const char *origin, struct lw_error *err)
 {
     if (!option->within)
-        return lw_fail(err, LW_EUSAGE, "%s is no option any more: %s", origin, option->help);
+        return lw_fail(err, LW_EUSAGE, "%s is no longer an option: %s", origin, option->help);
     const bool is_flag = option->kind == LW_OPTION_FLAG;
-    return lw_fail(err, LW_EUSAGE, "%s is no option of its own any more: give it as --%s ...,%s%s%s", origin, option->within,
+    return lw_fail(err, LW_EUSAGE, "%s is now part of another option: give it as --%s ...,%s%s%s", origin, option->within,
                    option->word, is_flag ? "" : "=", is_flag ? "" : placeholder(option));
 }
 
@@ -315,7 +315,7 @@ static int parse_one(struct lw_options *options, int argc, char **argv, int *i, 
     if (!text)
         return lw_fail(err, LW_EUSAGE, "%s: the value is missing; give %s %s", origin, origin, placeholder(value->option));
     if (value->option->former && strcmp(text, value->option->former) == 0)
-        return lw_fail(err, LW_EUSAGE, "%s %s is no choice any more: leave it out, %s is the same", origin, text,
+        return lw_fail(err, LW_EUSAGE, "%s %s is no longer a choice: leave it out, %s is the same", origin, text,
                        value->option->fallback);
     const int rc = set_fallbacks(options, value, err);      /* a typed value also replaces the parts that a job file has set */
     return rc ? rc : lw_options_set(options, origin + 2, text, origin, err);

@@ -31,7 +31,7 @@ static int fail_limits(const struct lw_option *option, const char *text, const c
 
 static int fail_too_large(const char *text, const char *origin, struct lw_error *err)
 {
-    return lw_fail(err, LW_EUSAGE, "%s: %s does not fit 64 bits", origin, text);
+    return lw_fail(err, LW_EUSAGE, "%s: %s is too large, it does not fit 64 bits", origin, text);
 }
 
 static int set_flag(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
@@ -162,8 +162,8 @@ static int set_range(struct lw_option_value *value, const char *text, const char
     int64_t parts[3];
     const enum lw_parse found = lw_parse_range(text, parts);
     if (found == LW_PARSE_MALFORMED)
-        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a range A:B or A:B:STEP of whole numbers from 0 on; B is the first "
-                       "one left out, any part may be empty (:100, 0::2), and A alone is one", origin, text);
+        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a range A:B or A:B:STEP of whole numbers >= 0. B itself is not included, "
+                       "any part may be left out (:100, 0::2), and A alone selects one", origin, text);
     if (found == LW_PARSE_TOO_LARGE)
         return lw_fail(err, LW_EUSAGE, "%s: a number in %s does not fit 64 bits", origin, text);
     if (parts[2] == 0)

@@ -73,7 +73,7 @@ struct expansion {
 static int append(struct expansion *expansion, const char *text, size_t length)
 {
     if (length >= expansion->size - expansion->used)
-        return lw_fail(expansion->err, LW_EUSAGE, "%s: with its variables the value is longer than %zu characters",
+        return lw_fail(expansion->err, LW_EUSAGE, "%s: the value with its variables expanded is longer than %zu characters",
                        expansion->origin, expansion->size - 1);
     memcpy(expansion->out + expansion->used, text, length);
     expansion->used += length;
@@ -90,7 +90,7 @@ static int expand_one(struct expansion *expansion, const char *inside, const cha
     const bool has_default = strncmp(behind, ":-", 2) == 0;
     char name[MAX_NAME];
     if (length == 0 || length >= sizeof name || (behind != end && !has_default))
-        return lw_fail(expansion->err, LW_EUSAGE, "%s: '${%.*s}' is neither ${NAME} nor ${NAME:-default}; where it belongs to the "
+        return lw_fail(expansion->err, LW_EUSAGE, "%s: '${%.*s}' is neither ${NAME} nor ${NAME:-default}; if it is part of the "
                        "value, write \\${", expansion->origin, (int)(end - inside < MAX_NAME ? end - inside : MAX_NAME), inside);
     memcpy(name, inside, length);
     name[length] = '\0';
@@ -116,7 +116,7 @@ int lw_expand_variables(const char *text, lw_variable_fn *variable, const void *
         if (escaped == 0 && strncmp(at, "${", 2) == 0) {
             const char *const end = strchr(at, '}');
             if (!end)
-                return lw_fail(err, LW_EUSAGE, "%s: ${ without its }; where it belongs to the value, write \\${", origin);
+                return lw_fail(err, LW_EUSAGE, "%s: a ${ has no }; if it is part of the value, write \\${", origin);
             rc = expand_one(&expansion, at + 2, end);
             at = end + 1;
         } else {

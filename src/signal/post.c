@@ -68,10 +68,10 @@ int lw_post_check(struct lw_post post, int64_t n, struct lw_error *err)
 {
     const int rate = lw_post_rate(post);
     if (lw_post_has(post, LW_POST_DIFFERS) && lw_post_length(post, n) < 2)
-        return lw_fail(err, LW_ECONFIG, "--post %s needs at least 2 samples, as numpy.gradient does; the "
+        return lw_fail(err, LW_ECONFIG, "--post %s needs at least 2 samples, as numpy.gradient does, but the "
                        "filtered series has %" PRId64, lw_post_operations[post.kind].name, lw_post_length(post, n));
     if (n > INT64_MAX / 64 / rate)
-        return lw_fail(err, LW_ECONFIG, "--interpolate %d of %" PRId64 " samples: more than can be counted", rate, n);
+        return lw_fail(err, LW_ECONFIG, "--interpolate %d of %" PRId64 " samples makes more outputs than can be counted", rate, n);
     return LW_OK;
 }
 

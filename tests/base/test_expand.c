@@ -47,13 +47,13 @@ static void test_refused(void)
     static const char *const cases[][2] = {
         {"${NONE}", "here: the variable NONE is not set: set it (mpirun passes it on to other nodes with -x NONE), or write "
                     "${NONE:-default}"},
-        {"a${", "here: ${ without its }; where it belongs to the value, write \\${"},
-        {"${DATA", "here: ${ without its }; where it belongs to the value, write \\${"},
-        {"${}", "here: '${}' is neither ${NAME} nor ${NAME:-default}; where it belongs to the value, write \\${"},
-        {"${9a}", "here: '${9a}' is neither ${NAME} nor ${NAME:-default}; where it belongs to the value, write \\${"},
-        {"${DATA-x}", "here: '${DATA-x}' is neither ${NAME} nor ${NAME:-default}; where it belongs to the value, write \\${"},
-        {"${DATA }", "here: '${DATA }' is neither ${NAME} nor ${NAME:-default}; where it belongs to the value, write \\${"},
-        {"${:-x}", "here: '${:-x}' is neither ${NAME} nor ${NAME:-default}; where it belongs to the value, write \\${"},
+        {"a${", "here: a ${ has no }; if it is part of the value, write \\${"},
+        {"${DATA", "here: a ${ has no }; if it is part of the value, write \\${"},
+        {"${}", "here: '${}' is neither ${NAME} nor ${NAME:-default}; if it is part of the value, write \\${"},
+        {"${9a}", "here: '${9a}' is neither ${NAME} nor ${NAME:-default}; if it is part of the value, write \\${"},
+        {"${DATA-x}", "here: '${DATA-x}' is neither ${NAME} nor ${NAME:-default}; if it is part of the value, write \\${"},
+        {"${DATA }", "here: '${DATA }' is neither ${NAME} nor ${NAME:-default}; if it is part of the value, write \\${"},
+        {"${:-x}", "here: '${:-x}' is neither ${NAME} nor ${NAME:-default}; if it is part of the value, write \\${"},
     };
     char out[64];
     struct lw_error err;
@@ -77,7 +77,7 @@ static void test_room(void)
     CHECK(strcmp(out, "/data") == 0, "'%s'", out);
     CHECK(lw_expand_variables("${DATA}", variable, "test", "here", out, 5, &err) == LW_EUSAGE,
           "a value longer than the buffer is not refused");
-    CHECK(strcmp(err.message, "here: with its variables the value is longer than 4 characters") == 0, "'%s'", err.message);
+    CHECK(strcmp(err.message, "here: the value with its variables expanded is longer than 4 characters") == 0, "'%s'", err.message);
     CHECK(lw_expand_variables("123456", variable, "test", "here", out, 6, &err) == LW_EUSAGE,
           "a text longer than the buffer is not refused");
     CHECK(lw_expand_variables("${NONE:-123456}", variable, "test", "here", out, 6, &err) == LW_EUSAGE,

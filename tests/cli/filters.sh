@@ -82,9 +82,9 @@ refused '--taps and --transition exclude each other' bandpass $band --taps 513 -
 refused '--widths is missing: give --widths or --durations' boxcar
 refused '--widths and --durations exclude each other' boxcar --rate 500 --widths 1 --durations 1
 refused '--durations needs --rate' boxcar --durations 1
-refused '--baseline: 1s needs --rate' boxcar --widths 1 --baseline 1s
+refused '--baseline: 1s is a time and needs --rate' boxcar --widths 1 --baseline 1s
 refused 'baseline: 8 samples are not more than the widest boxcar, 8' boxcar --widths 1,8 --baseline 8
-refused '--norm gain is that at 0 Hz, of which filters with a baseline pass nothing' boxcar --widths 1 --baseline 8 --norm gain
+refused '--norm gain is the gain at 0 Hz, which is 0 for filters with a baseline' boxcar --widths 1 --baseline 8 --norm gain
 refused '--sigma is missing: give --sigma or --fwhm' gaussian --rate 500
 refused '--sigma and --fwhm exclude each other' gaussian --rate 500 --sigma 1 --fwhm 1
 refused '--quiet and --verbose exclude' bandpass $band --transition 1 --quiet --verbose
@@ -111,23 +111,23 @@ refused '--taps 2 is even' ricker --rate 500 --frequency 10 --taps 2
 refused '--transition 4 Hz is too wide: it must be below 4 Hz' bandpass $band --transition 4
 refused '--transition 18 Hz is too wide: it must be below 4 Hz' bandpass $band --transition 18
 refused '--transition 2 Hz is too wide: it must be below 1 Hz' bandpass --rate 500 --from 19 --to 20 --transition 2
-refused '--transition 1e-05 Hz|would have [0-9]+ taps, at most 1048576.*--transition' lowpass --rate 500 --to 20 --transition 0.00001
+refused '--transition 1e-05 Hz|would have [0-9]+ taps, but at most 1048576.*--transition' lowpass --rate 500 --to 20 --transition 0.00001
 refused '--transition: 0 is not allowed' lowpass --rate 500 --to 20 --transition 0
 refused '--attenuation: 20 is not in 21\.\.200' lowpass --rate 500 --to 20 --taps 51 --attenuation 20
-refused 'would have [0-9]+ taps, at most 1048576' gaussian --rate 500 --sigma 1000
-refused 'would have [0-9]+ taps, at most 1048576' chirp --rate 500 --from 2 --to 20 --duration 1e6
+refused 'would have [0-9]+ taps, but at most 1048576' gaussian --rate 500 --sigma 1000
+refused 'would have [0-9]+ taps, but at most 1048576' chirp --rate 500 --from 2 --to 20 --duration 1e6
 refused '--duration 0\.001 s is less than two samples' chirp --rate 500 --from 2 --to 20 --duration 0.001
-refused '100 filters of 1000000 taps are 100000000 taps, at most 67108864' boxcar --widths "$(seq -s , 999901 1000000)"
+refused '100 filters of 1000000 taps are 100000000 taps in all, but a bank has at most 67108864' boxcar --widths "$(seq -s , 999901 1000000)"
 
 # ---- masses
 refused '--mass-2 is missing' inspiral --rate 4096 --mass-1 30 --from 20
-refused '--mass-1 has 2 numbers and --mass-2 1' inspiral --rate 4096 --mass-1 30,20 --mass-2 30 --from 20
+refused '--mass-1 has 2 numbers and --mass-2 has 1' inspiral --rate 4096 --mass-1 30,20 --mass-2 30 --from 20
 refused '--mass-1: 0 is not in 0\.001\.\.1000000 solar masses' inspiral --rate 4096 --mass-1 0 --mass-2 30 --from 20
-refused '--from 100 Hz is not below 73\.2.* Hz, the innermost stable circular orbit' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 100
+refused '--from 100 Hz is not below 73\.2.* Hz, the frequency of the innermost stable circular orbit' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 100
 refused '--from 100 Hz is not below 50 Hz, --to' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 100 --to 50
 refused '--to 3000 Hz is beyond 2048 Hz' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 20 --to 3000
 refused 'within less than two samples' inspiral --rate 200 --mass-1 500000 --mass-2 500000 --from 1 --to 100
-refused 'would have [0-9]+ taps, at most 1048576.*give a higher --from' inspiral --rate 4096 --mass-1 1.4 --mass-2 1.4 --from 5
+refused 'would have [0-9]+ taps, but at most 1048576.*give a higher --from' inspiral --rate 4096 --mass-1 1.4 --mass-2 1.4 --from 5
 
 # ---- lists
 refused "--widths: the value is empty" boxcar --widths ''
@@ -136,7 +136,7 @@ refused "--widths: an item of '1,' is empty" boxcar --widths 1,
 refused "--widths: 0 is not in 1\.\.1048576 samples" boxcar --widths 1,0,4
 refused "--widths: '1\.5' is not a whole number" boxcar --widths 1.5
 refused "--widths: 'two' is not a whole number" boxcar --widths 1,two
-refused "--widths: 5000 numbers, at most 4096 filters" boxcar --widths "$(seq -s , 1 5000)"
+refused "--widths: 5000 numbers are too many, a bank has at most 4096 filters" boxcar --widths "$(seq -s , 1 5000)"
 refused "--durations: 0\.0001 is not in 0\.001\.\..* seconds" boxcar --rate 500 --durations 0.0001
 refused "--sigma: 0 is not in" gaussian --rate 500 --sigma 0
 refused "--fwhm: 'inf' is not a time such as" gaussian --rate 500 --fwhm 1,inf

@@ -10,15 +10,15 @@ wrong() {
     printf "$3" >job.ini
     refuse 0 78 "job\.ini:$1: $2" run job.ini
 }
-wrong 1 'no options; a job file holds a section such as \[ols\]' ''
-wrong 2 'no options' '# only\n; comments\n'
-wrong 1 'no options' '[ols]\n'
+wrong 1 'the file has no options; a job file has a section such as \[ols\]' ''
+wrong 2 'the file has no options' '# only\n; comments\n'
+wrong 1 'the file has no options' '[ols]\n'
 wrong 1 'an option before the section that names the job \(one of: ols' 'input = a\n[ols]\n'
 wrong 2 '\[nosuch\] is no job; the jobs are: ols' '\n[nosuch]\ninput = a\n'
-wrong 3 'a second section' '[ols]\ninput = a\n[ols]\n'
-wrong 2 "neither \[section\] nor 'option = value' nor a comment" '[ols]\ninput a\n'
+wrong 3 'this is a second section' '[ols]\ninput = a\n[ols]\n'
+wrong 2 "the line is neither \[section\] nor 'option = value' nor a comment" '[ols]\ninput a\n'
 wrong 1 "the section's name does not end with \]" '[ols\ninput = a\n'
-wrong 3 "neither \[section\]" '[ols]\ninput = a\noverwrite\n'
+wrong 3 "the line is neither \[section\]" '[ols]\ninput = a\noverwrite\n'
 wrong 3 'segmet: no such option; did you mean segment\?$' '[ols]\ninput = a\nsegmet = 3\n'
 wrong 2 "count: 'x' is neither a whole number" '[ols]\ncount = x\n'
 wrong 2 "overwrite: 'maybe' is neither yes nor no" '[ols]\noverwrite = maybe\n'
@@ -26,7 +26,7 @@ wrong 2 'input: the value is empty; give FILE:/dataset' '[ols]\ninput =\n'
 wrong 4 'input: already set in line 2' '[ols]\ninput = a\nmode = full\ninput = c\n'
 wrong 2 'the line is longer than 196 characters' "[ols]\ninput = $(printf 'x%.0s' $(seq 190))\n"
 wrong 4 "mode: 'sane'" '[ols]\ninput = a\\\n  b\nmode = sane\nsegment = x\n'
-wrong 3 "a # behind a value begins no comment: put the comment behind ' ;' or on a line of its own" \
+wrong 3 "a # behind a value begins no comment: write ' ;' before the comment, or put it on its own line" \
     '[ols]\ninput = a\nmode = full # both ends\nsegmet = 3\n'
 wrong 2 'a # behind a value begins no comment' '[ols]\ninput = a\t#b\n'
 wrong 2 'a # behind a value begins no comment' '[ols]\ninput = # none ; yet\n'
@@ -151,7 +151,7 @@ cp odd.h5 home/odd.h5
     wrong 2 'input: the variable LW_NONE is not set: set it .*-x LW_NONE.*or write \$\{LW_NONE:-default\}' \
         '[ols]\ninput = ${LW_NONE}/a\n'
     wrong 3 'mode: .\$\{LW DATA\}. is neither \$\{NAME\} nor' '[ols]\ninput = ${LW_DATA}\nmode = ${LW DATA}\n'
-    wrong 2 'input: \$\{ without its \}' '[ols]\ninput = ${LW_DATA\n'
+    wrong 2 'input: a \$\{ has no \}' '[ols]\ninput = ${LW_DATA\n'
     printf '[ols]\ninput = data/\\${literal}.h5:/signal\nfilters = odd.h5:/filters\nmode = full\ncorrelate = yes\n' >literal.ini
     ok 0 run literal.ini --output literal.h5
     same_bits plain.h5 literal.h5

@@ -163,12 +163,12 @@ ok 0 help --all ols
 cmp -s out all && [ "$(grep -cE '^  --[a-z-]+( |$)' out)" -le 62 ]
 verdict $? "help with --all differs behind and before the job, or has more than 62 options"
 value "--cluster, filters: 'x' is neither yes nor no" --cluster 5,filters=x
-value '--cluster-filters is no option of its own any more: give it as --cluster \.\.\.,filters$' --cluster-filters --quiet
-value '--noise-every is no option of its own any more: give it as --noise \.\.\.,every=TIME$' --noise-every 1h
-value '--cores is no option any more: a rank with a GPU keeps to the cores beside it' --cores given
-value '--io-threads is no option any more: they are as many as the rank has cores' --io-threads 3
-value '--output-format is no option any more: the name of --output decides' --output-format FITS
-value '--gaps nan is no choice any more: leave it out, split is the same' --gaps nan
+value '--cluster-filters is now part of another option: give it as --cluster \.\.\.,filters$' --cluster-filters --quiet
+value '--noise-every is now part of another option: give it as --noise \.\.\.,every=TIME$' --noise-every 1h
+value '--cores is no longer an option: a rank with a GPU keeps to the cores beside it' --cores given
+value '--io-threads is no longer an option: they are as many as the rank has cores' --io-threads 3
+value '--output-format is no longer an option: the name of --output decides' --output-format FITS
+value '--gaps nan is no longer a choice: leave it out, split is the same' --gaps nan
 refuse 0 2 '--output-type: no such option' sfft --input a:/b --output c --sparsity 3 --output-type int16
 refuse 0 2 "help --completion: 'fish' is no shell that lapwing knows; it knows bash and zsh" help --completion fish
 refuse 0 2 "help: 'now' is one word too many" help --completion zsh now

@@ -220,8 +220,8 @@ def options_given_twice():
     ols("twice.h5:/x", "twice.h5:/h", "--mode", "full", "--mode=same", code=USAGE, says="--mode is given twice")
     ols("twice.h5:/x", "twice.h5:/h", "--overwrite", code=USAGE, says="--overwrite is given twice")
     job = "[ols]\ninput = twice.h5:/x\nfilters = twice.h5:/h\noutput = out.h5\noverwrite = yes\nquiet = yes\nmode = full\n"
-    for more, code, says in (("", 0, ""), ("mode = same\n", CONFIG, "already set in line"), ("= same\n", CONFIG, "no option's name"),
-                             ("=\n", CONFIG, "no option's name")):
+    for more, code, says in (("", 0, ""), ("mode = same\n", CONFIG, "already set in line"), ("= same\n", CONFIG, "the name of an option is missing"),
+                             ("=\n", CONFIG, "the name of an option is missing")):
         with open("job.ini", "w") as file:
             file.write(job + more)
         run("run", "job.ini", code=code, says=says)
@@ -238,7 +238,7 @@ def sizes_beyond_counting():
                                   ("elements", "f8", (2**40, 2**40)), ("signal", "u1", (3, 2**59))):
             file.create_dataset(name, shape, kind, chunks=(1, 1024))
         file["k"], file["h"], file["x"] = np.ones((3, 3)), np.ones((5, 9)), np.ones(50)
-    for name, code, says in (("bytes", DATA, "64 bits can count"), ("output", CONFIG, "more than can be counted"),
+    for name, code, says in (("bytes", DATA, "64 bits can count"), ("output", CONFIG, "than can be counted"),
                              ("row", CONFIG, "the smallest round needs")):
         run("plan", "conv2d", "--input", f"sizes.h5:/{name}", "--kernel", "sizes.h5:/k", "--memory", "4G", code=code, says=says)
     run("plan", "ols", "--input", "sizes.h5:/signal", "--axis", "1", "--filters", "sizes.h5:/h", code=CONFIG)

@@ -147,7 +147,7 @@ def refusals(work):
         file["x"] = np.zeros(1000)
     for code, what, options in ((2, "--hop goes with --window", ("--hop", "10")), (78, "--window 1001", ("--window", "1001")),
                                 (78, "--sample-rate", ("--window", "1s")), (2, "--window: 0 is not allowed", ("--window", "0")),
-                                (78, "--hop 1ms is no sample", ("--window", "10", "--hop", "1ms", "--sample-rate", "100")),
+                                (78, "--hop 1ms is less than a sample", ("--window", "10", "--hop", "1ms", "--sample-rate", "100")),
                                 (2, "--window: 'gaussian' is neither", ("--window", "gaussian"))):
         said = call(2, "sfft", "--input", f"{name}:/x", "--output", output, "--sparsity", "1", *options, code=code)
         check(what in said and not os.path.exists(output), f"{options}: {said}")
