@@ -1,13 +1,13 @@
-% two-tones.m - a signal of MATLAB or Octave through lapwing and back: a hum of 50 Hz stays, a whistle of 7000 Hz goes.
+% two-tones.m - filter a signal of MATLAB or Octave with lapwing: a hum of 50 Hz stays, a whistle of 7000 Hz is removed.
 %
-% Start it in a folder where it may write, with lapwing on the path:   two-tones   or   octave two-tones.m
+% Start it in a folder with write permission, with lapwing on the path:   two-tones   or   octave two-tones.m
 % It makes two-tones.h5, low-pass.h5 and the picture two-tones.png.
 
 rate = 44100;                                   % Hz
 time = (0 : 2 * rate - 1)' / rate;              % two seconds
 signal = sin(2 * pi * 50 * time) + sin(2 * pi * 7000 * time);
 
-% ---- out: MATLAB has h5create; Octave writes HDF5 by save. Either way the file holds one signal, which lapwing finds.
+% ---- write the signal: MATLAB has h5create, Octave writes HDF5 by save. lapwing finds the single signal in either file.
 if exist('two-tones.h5', 'file')
     delete('two-tones.h5');
 end
@@ -18,14 +18,14 @@ else
     save('-hdf5', 'two-tones.h5', 'signal');
 end
 
-% ---- lapwing: one command. For more cores or GPUs of several nodes put 'mpirun -np 4 --bind-to none ' before it.
+% ---- run lapwing. To use several nodes or GPUs put 'mpirun -np 4 --bind-to none ' before the command.
 command = ['lapwing ols --input two-tones.h5 --sample-rate 44.1kHz --lowpass 1kHz --boundary reflect ' ...
            '--output low-pass.h5 --overwrite'];
 if system(command) ~= 0
-    error('lapwing says above what is wrong');
+    error('lapwing failed: see its message above');
 end
 
-% ---- back
+% ---- read the result
 if exist('h5read')
     filtered = h5read('low-pass.h5', '/filtered');
 else
@@ -39,7 +39,7 @@ fprintf('           50 Hz    7000 Hz\n');
 fprintf('before   %7.4f   %8.6f\n', amplitude(signal, 50), amplitude(signal, 7000));
 fprintf('after    %7.4f   %8.6f\n', amplitude(filtered, 50), amplitude(filtered, 7000));
 
-% ---- before and after, three periods of the hum
+% ---- draw three periods of the hum, before and after
 shown = time < 0.06;
 figure('visible', 'off');
 subplot(2, 1, 1);
