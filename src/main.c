@@ -54,7 +54,7 @@ static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, s
 /* Start MPI, execute the command line, end MPI. @param code  of parsing the command line; if that failed, *err holds the error */
 static int run_ranks(struct lw_cli *cli, int code, int *argc, char ***argv, struct lw_error *err)
 {
-    /* Commands that read archive files do so in copies of this process (io/shield.h), made before MPI starts. */
+    /* Commands that examine archive files do so in copies of this process (io/shield.h), which must be made before MPI starts. */
     if (code == LW_OK && (!lw_cli_is_text(cli) && cli->action != LW_ACTION_SYNTH && cli->action != LW_ACTION_FILTERS &&
                           (cli->action != LW_ACTION_INFO || cli->file)))
         code = lw_shield_start(err);

@@ -58,8 +58,8 @@ static void set_up_library(void)
     /* Each rank transfers its own part in collective file calls. From 3 ranks on, Open MPI would pass the parts through
      * aggregators; parts are large here, so that this costs 40 to 90 MiB a rank and half the speed. */
     setenv("OMPI_MCA_fcoll", "individual", 0);
-    /* lapwing uses no shared file pointers. Other components keep them behind a semaphore with the file's name, valid for the
-     * whole machine: if a killed run leaves it behind, every later run with that file name hangs. */
+    /* lapwing uses no shared file pointers. The other components of Open MPI keep them behind a semaphore with the file's name,
+     * valid for the whole machine: if a killed run leaves it behind, every later run with that file name hangs. */
     setenv("OMPI_MCA_sharedfp", "individual", 0);
     /* The component ob1 connects ranks of one node by shared memory. The other components first search for libraries and devices
      * of fast networks, which takes most of MPI's start: measured, 0.2 of 0.23 s. */
@@ -163,8 +163,8 @@ static void wait_for_both(struct lw_comm *comm, MPI_Request requests[2])
     }
 }
 
-/* The least number of all ranks. Each exchange doubles the number of ranks whose numbers a rank has taken into account. That is
- * half the successive exchanges of MPI_Iallreduce, which matters where ranks share cores. */
+/* The least number of all ranks. Each exchange doubles the number of ranks whose numbers a rank has taken into account. That makes
+ * half as many successive exchanges as MPI_Iallreduce, which matters where ranks share cores. */
 static int least_of_all(struct lw_comm *comm, int least)
 {
     const int size = comm->size;

@@ -10,7 +10,7 @@
 struct lw_filter_bands {
     double pass_low, pass_high;     /* the pass band; low >= high: there is none */
     double stop_low;                /* end of the lower stop band, which begins at 0; below 0: there is none */
-    double stop_high;               /* begin of the upper stop band, which ends at 0.5; above 0.5: there is none */
+    double stop_high;               /* beginning of the upper stop band, which ends at 0.5; above 0.5: there is none */
 };
 
 struct lw_filter_figures {
@@ -24,7 +24,7 @@ struct lw_filter_figures {
 /** Return the magnitude of the response at one frequency, summed by the definition. */
 double lw_response_at(const double *taps, int64_t n, int parts, double frequency);
 
-/** Return the points of the grid for filters of n taps: a power of two, at least 16 n. */
+/** Return the number of points of the grid for filters of n taps: a power of two, at least 16 n. */
 int64_t lw_response_points(int64_t n);
 
 /** Return the doubles of work space for a grid of `points`. */

@@ -68,7 +68,7 @@ void lw_taps_ricker(double peak, int64_t n, double *taps)
     }
 }
 
-/* The phase is reduced to less than a turn before it becomes radians, so that long chirps do not lose its digits. */
+/* The phase is reduced to less than a turn before it becomes radians, so that it keeps its digits in long chirps. */
 void lw_taps_chirp(double from, double to, enum lw_window window, int64_t n, double *taps)
 {
     for (int64_t m = 0; m < n; m++) {

@@ -2,10 +2,10 @@
  * signal-to-noise ratios.
  *
  *     S      the one-sided power spectrum of the noise at n / 2 + 1 frequencies
- *     q      the inverse transform of 1 / sqrt(S): n samples, symmetric about sample 0. 1 / sqrt(S) is taken as 0 at the first and
+ *     q      the inverse transform of 1 / sqrt(S): n samples, symmetric about t = 0. 1 / sqrt(S) is taken as 0 at the first and
  *            last frequency and outside of low_hz .. high_hz
- *     w      q times cos^2(pi t / n), a Hann window of n samples about 0, convolved with itself: 2 n - 3 samples about 0. Its
- *            transform is 1 / S smoothed, and never negative (the inverse spectrum is truncated, as in Allen et al. 2012, VII B)
+ *     w      q times the Hann window cos^2(pi t / n), convolved with itself: 2 n - 3 samples about t = 0. Its transform is 1 / S
+ *            smoothed, and never negative (the inverse spectrum is truncated, as in Allen et al. 2012, section VII B)
  *     h'     h convolved with w: M + 2 n - 4 taps. w is symmetric, so that mode `same` keeps the times of the outputs
  *     scale  h' is scaled so that the power of the noise behind it is 1, or 2 with complex taps, 1 for each part. This power is the
  *            sum of S2 |H'|^2 rate / n over all frequencies k rate / n, negative ones included, with the two-sided spectrum S2 */

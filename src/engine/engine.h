@@ -37,8 +37,8 @@ enum lw_layout {
     LW_TIME_SLOW,               /* [axis][channel] */
 };
 
-/* Overlap-save filtering: y[f][c][i] = sum_m taps[f][m] x[c][i + look_ahead - m]; signal/post.h then changes y. With a reach of
- * `before` and `after`, own sample i of a block is x[i + look_ahead + after], and the halo is n_taps - 1 + before + after. */
+/* Overlap-save filtering: y[f][c][i] = sum_m taps[f][m] x[c][i + look_ahead - m]; signal/post.h then changes y. With the
+ * reach of lw_post_reach, own sample i of a block is x[i + look_ahead + after], and the halo is n_taps - 1 + before + after. */
 struct lw_ols_spec {
     const double *taps;         /* [n_filters x n_taps], or [n_filters x n_taps x 2] if complex; host, borrowed until
                                    op_create returns; already conjugated and reversed for a correlation */
@@ -60,8 +60,8 @@ enum lw_conv2d_algorithm {
 
 /* 2-D convolution of images: y[c][i][j] = sum_m sum_n kernel[m][n] x[c][i + look_ahead_rows - m][j + look_ahead_columns - n]. The
  * axis counts rows: a sample of the axis is a row of `columns` pixels, a channel is an image, and the layout is time fast. A block
- * holds the boundary's rows above and below the image; the engine makes the boundary's pixels left and right of it. With a reach
- * of `before` and `after`, own sample i of a block is row i + look_ahead_rows + after, and the halo is kernel_rows - 1 + before +
+ * holds the boundary's rows above and below the image; the engine makes the boundary's pixels left and right of it. With `before`
+ * and `after` of the plan, own sample i of a block is row i + look_ahead_rows + after, and the halo kernel_rows - 1 + before +
  * after. */
 struct lw_conv2d_spec {
     const double *kernel;       /* [kernel_rows x kernel_columns] (x 2 if complex), row-major; host, borrowed until op_create

@@ -1,5 +1,4 @@
-/* sparse.h - solvers, which find the lines of a sparse transform in its samples. Each engine has its own, made by struct
- * lw_sparse_ops.
+/* sparse.h - solvers, which find the lines of a signal in samples. Each engine has its own solvers, made by struct lw_sparse_ops.
  *
  *     for each channel and attempt 0, 1, ...:  load the samples of the attempt's stages, recover; if explained, end
  *

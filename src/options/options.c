@@ -92,7 +92,7 @@ static bool is_within(const struct lw_option_value *part, const struct lw_option
     return part->option->within && strcmp(part->option->within, owner->option->name) == 0;
 }
 
-/* The option with this owner that `text` begins to set, by WORD=VALUE or by a flag's WORD alone; NULL: none.
+/* The option of this owner that the beginning of `text` sets, by WORD=VALUE or a flag's WORD alone; NULL: none.
  * @param length  set to the length of "WORD=" or "WORD" */
 static struct lw_option_value *find_part(const struct lw_options *options, const struct lw_option_value *owner, const char *text,
                                          size_t *length)
@@ -123,8 +123,8 @@ static int set_part(struct lw_option_value *part, const struct lw_option_value *
     return set_text(part, part->option->kind == LW_OPTION_FLAG && !*text ? "yes" : text, whose, err);
 }
 
-/* Set an owner and its parts from a text such as "5,filters". A comma without a part behind it belongs to the value before it.
- * @param text  changed: cut into its parts */
+/* Set an owner and its parts, the options that it owns, from a text such as "5,filters". A comma that no part follows belongs to
+ * the value before it. @param text  changed: cut into its parts */
 static int set_parts(struct lw_options *options, struct lw_option_value *owner, char *text, const char *origin,
                      struct lw_error *err)
 {

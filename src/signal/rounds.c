@@ -13,7 +13,7 @@ static int64_t least_units(const struct lw_grid *grid)
 int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_split split)
 {
     const bool alone = n_ranks == 1 || split == LW_SPLIT_CHANNELS;
-    /* The largest slice is a rest just too short for two least slices, which one rank takes whole: 2 least - 1 units. */
+    /* A rest of up to 2 least - 1 units is too short for two slices of `least` units, so that one rank takes it whole. */
     return (alone ? 1 : 2 * least_units(grid) - 1) * grid->unit;
 }
 

@@ -72,13 +72,13 @@ struct lw_rounds {
  * be cut into slices of at least a halo's length; the slice must have room for it. */
 int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_split split);
 
-/** Return `wanted`, or the split that AUTO stands for. This is the channels if the axis has fewer least slices than there are
- * ranks, and the channels keep more ranks busy than the axis does; otherwise it is the axis. */
+/** Return `wanted`, or the split that AUTO stands for: the channels, if the axis is too short to give each rank a slice of a halo's
+ * length and there are enough channels to keep more ranks busy than the axis does; otherwise the axis. */
 enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, enum lw_split wanted);
 
 /** Return the rounds for the whole job.
- * @param slice  outputs wanted; rounded down to the unit, raised to the least slice, and no more than a single round takes
- * @param group  channels wanted; rounded down to the channel unit, and no more than a single round takes */
+ * @param slice  outputs wanted; rounded down to the unit, raised to the least slice, cut to what a single round needs
+ * @param group  channels wanted; rounded down to the channel unit, cut to what a single round needs */
 struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw_split split,
                                 int64_t slice, int64_t group);
 
@@ -86,8 +86,7 @@ struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw
  * @param stripes  [n_stripes >= 1], in the order of their channels; borrowed for the life of `rounds` */
 void lw_rounds_limit(struct lw_rounds *rounds, const struct lw_stripe *stripes, int64_t n_stripes);
 
-/** Find the stripes that are left after the first `n_done` rounds. @param left  set; [lw_rounds_most_left] @return  the number of
- * stripes set */
+/** Find the stripes that are left after the first `n_done` rounds. @param left  set; [lw_rounds_most_left] @return  their number */
 int64_t lw_rounds_left(const struct lw_rounds *rounds, int64_t n_done, struct lw_stripe *left);
 int64_t lw_rounds_most_left(const struct lw_rounds *rounds);
 
