@@ -129,7 +129,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     if (lw_post_every(ols->post) > 1 && !(lw_search_products(&ols->search) & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--decimate %d only affects the product filtered: add it to --products, or leave --decimate "
                        "out", ols->post.every);
-    /* Signals can only be positive in powers, and above a baseline. */
+    /* Signals can only raise the outputs if the input is powers, or if a baseline is subtracted: the default sign is positive. */
     const bool adds = (lw_options_given(given, "boxcar") && lw_options_given(given, "baseline")) || job->inputs[0].is_power;
     if ((rc = lw_search_choose_sign(given, job->op.input.is_complex || ols->taps_complex, adds, job, &ols->search, err)))
         return rc;
@@ -218,7 +218,7 @@ static void describe_axis(const struct lw_options *given, const struct lw_job *j
     lw_product_note_text(product, "mode", lw_mode_text(mode));
     lw_product_note_text(product, "boundary", lw_boundary_text(job->boundary));
     lw_product_note_int(product, "filter_taps", job->op.ols.n_taps);
-    /* relative to a causal convolution, whose outputs have the time of their newest input sample */
+    /* the delay is relative to a causal convolution, whose outputs have the time of their newest input sample */
     lw_product_note_int(product, "group_delay_removed_samples", job->reference_tap);
     lw_product_note_int(product, "first_input_sample", first);
     if (axis->sample_rate_hz > 0)

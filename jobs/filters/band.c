@@ -134,8 +134,7 @@ static int fill(const struct request *request, struct trial *trial, struct lw_ba
 }
 
 /* Design windows for more and more attenuation until the filter has the attenuation wanted: Kaiser's formulas are good to some
- * tenths of a dB for one edge, but the leakage of two edges and their mirror images adds up. Any filter will do without a stop
- * band. */
+ * tenths of a dB for one edge, but the leakage of two edges and their mirror images adds up. No stop band: any filter will do. */
 static int search(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)
 {
     enum { MOST_TRIALS = 12 };

@@ -29,8 +29,7 @@ extern const struct lw_filter_kind lw_filter_bandpass, lw_filter_lowpass, lw_fil
 /** The options that every kind has: those of the output. */
 extern const struct lw_option lw_bank_options[];
 
-/** Make a bank, write it to --output as /taps and print its figures. Rank 0 does the work, and all return the same code.
- * Collective.
+/** Make a bank on rank 0, write it to --output as /taps and log its figures. All ranks return the same code. Collective.
  * @param command_line  as typed; stored in the file */
 int lw_filters_run(struct lw_comm *comm, const struct lw_filter_kind *kind, const struct lw_options *given,
                    const char *command_line, struct lw_error *err);

@@ -1,4 +1,4 @@
-/* pulse.c - banks of boxcars, Gaussians or Ricker wavelets of several widths, all as long as the longest and with one middle. */
+/* pulse.c - banks of boxcars, Gaussians or Ricker wavelets of several widths, all as long as the longest, with a common middle. */
 #include "base/log.h"
 #include "design/taps.h"
 #include "jobs/filters/bank.h"

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Samples of a segment: fewer give too few frequencies; nobody means more. */
+/* Least and most samples of a segment: fewer give too few frequencies, and more are surely a mistake. */
 #define LEAST_SEGMENT 16
 #define MOST_SEGMENT (1 << 26)
 
