@@ -331,8 +331,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
 
 static struct lw_post thinned(const struct lw_job *job) { return (struct lw_post){.every = job->op.conv2d.every}; }
 
-/* The column of the kernel that gives an output its place: the middle, or with mode same the column of --origin, which then is the
- * look-ahead. */
+/* The column of the kernel that gives an output its place: the middle; with mode same that of --origin, the look-ahead. */
 static int64_t origin_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
 {
     return mode == LW_MODE_SAME ? c->look_ahead_columns : lw_middle_tap(c->kernel_columns);

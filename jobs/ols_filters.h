@@ -1,5 +1,4 @@
-/* ols_filters.h - the filters of `ols`: read from a file, or made for the rate of the input; prepared to be whitened if --whiten is
- * given. */
+/* ols_filters.h - the filters of `ols`: read from a file or made for the rate of the input, and prepared for --whiten. */
 #pragma once
 
 #include "job/job.h"

@@ -1,5 +1,4 @@
-/* sfft_published.h - the entries in the table of options of `sfft` that only concern the published transform
- * (sfft/published/published.h). */
+/* sfft_published.h - the options of `sfft` that only concern the published transform (sfft/published/published.h). */
 #pragma once
 
 #include "options/options.h"

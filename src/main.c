@@ -35,8 +35,7 @@ static int finish_alone(const struct lw_cli *cli, int code, struct lw_error *err
     return code;
 }
 
-/* Execute the command line on all ranks, once they agree on it: a launcher may have started some with other arguments or another
- * build of lapwing. */
+/* Execute the command line, once all ranks agree on it: some may have been started with other arguments or another build. */
 static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, struct lw_error *err)
 {
     int rank;

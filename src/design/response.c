@@ -129,8 +129,7 @@ static double magnitude_at(const double *magnitudes, int64_t points, int64_t k)
     return magnitudes[k < 0 ? k + points : k];
 }
 
-/* The first frequency, from point `begin` on in steps of +1 or -1, at which the magnitude reaches `level`, interpolated linearly
- * between two points. */
+/* The first frequency at which the magnitude reaches `level`, from point `begin` on in steps of +1 or -1; linear between points. */
 static double find_edge(const double *magnitudes, int64_t points, int64_t begin, int step, double level)
 {
     int64_t k = begin;

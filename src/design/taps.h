@@ -27,8 +27,7 @@ int64_t lw_taps_boxcar_begin(int64_t width, int64_t n);
 /** Subtract their mean from the taps: the filter then gives 0 for a constant. */
 void lw_taps_remove_mean(int64_t n, double *taps);
 
-/** Set h'[m] = conj(h[n - 1 - m]), in place: a convolution with h' is a correlation with h. @param taps  [n], or [n x 2] if parts
- * is 2 */
+/** Set h'[m] = conj(h[n - 1 - m]), in place: a convolution with h' is a correlation with h. @param parts  2 if complex, else 1 */
 void lw_taps_reverse(double *taps, int64_t n, int parts);
 
 /** Make a Gaussian, exp(-t^2 / (2 sigma^2)), t = 0 in the middle. */

@@ -17,8 +17,7 @@ int64_t lw_transform_doubles(enum lw_transform_kind kind, int64_t n)
     return lw_round_up(doubles, LW_ALIGNMENT / (int64_t)sizeof(double));
 }
 
-/* FFTW_ESTIMATE makes the same plan in every run, as it measures no times. An in-place plan for aligned memory fits any aligned
- * memory. */
+/* FFTW_ESTIMATE makes the same plan in every run, as it measures no times. An in-place plan fits any memory that is aligned. */
 static fftw_plan plan(enum lw_transform_kind kind, int64_t n, double *data)
 {
     const fftw_iodim64 dims = {.n = n, .is = 1, .os = 1};

@@ -19,8 +19,7 @@ struct lw_transform;
 int lw_transform_create(enum lw_transform_kind kind, int64_t n, struct lw_transform **out, struct lw_error *err);
 void lw_transform_destroy(struct lw_transform *transform);      /* NULL is legal */
 
-/** Return the doubles that a transform's data takes. They fill a multiple of LW_ALIGNMENT bytes, so that data of several transforms
- * may follow each other. */
+/** Return the doubles of a transform's data, a multiple of LW_ALIGNMENT bytes: data of several transforms may be adjacent. */
 int64_t lw_transform_doubles(enum lw_transform_kind kind, int64_t n);
 
 /** Transform in place. @param data  [lw_transform_doubles], aligned as by lw_alloc; complex numbers are (re, im) pairs */

@@ -35,6 +35,5 @@ void lw_welch_spectra(struct lw_welch *welch, const double *x, int64_t n_segment
  * @param columns  [count][n]; overwritten: partly sorted */
 void lw_welch_medians(double *columns, int64_t n, int64_t count, int n_threads, double *medians);
 
-/** Return the expected median of n numbers from an exponential distribution of mean 1: 1 - 1/2 + 1/3 - ..., whose last term is 1/n,
- * or 1/(n - 1) for an even n. */
+/** Return the expected median of n exponentially distributed numbers of mean 1: 1 - 1/2 + ... + 1/n; n even: up to 1/(n - 1). */
 double lw_welch_bias(int64_t n);

@@ -61,8 +61,7 @@ enum lw_conv2d_algorithm {
 /* 2-D convolution of images: y[c][i][j] = sum_m sum_n kernel[m][n] x[c][i + look_ahead_rows - m][j + look_ahead_columns - n]. The
  * axis counts rows: a sample of the axis is a row of `columns` pixels, a channel is an image, and the layout is time fast. A block
  * holds the boundary's rows above and below the image; the engine makes the boundary's pixels left and right of it. With `before`
- * and `after` of the plan, own sample i of a block is row i + look_ahead_rows + after, and the halo kernel_rows - 1 + before +
- * after. */
+ * and `after` of the plan, own sample i of a block is row i + look_ahead_rows + after; halo: kernel_rows - 1 + before + after. */
 struct lw_conv2d_spec {
     const double *kernel;       /* [kernel_rows x kernel_columns] (x 2 if complex), row-major; host, borrowed until op_create
                                    returns; already normalized, and for a correlation already conjugated and flipped */
@@ -290,8 +289,7 @@ struct lw_engine_ops {
     int (*slot_create)(struct lw_op *op, struct lw_slot **out, struct lw_error *err);
     void (*slot_destroy)(struct lw_op *op, struct lw_slot *slot);
 
-    /** Begin a block, and wait for its products. wait and again return LW_ESTOPPED if the run is interrupted before the block is
-     * complete, see base/leave.h. */
+    /** Begin a block; wait for its products. wait and again return LW_ESTOPPED if the run is interrupted before (base/leave.h). */
     int (*submit)(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
     int (*wait)(struct lw_op *op, struct lw_slot *slot, struct lw_error *err);
 

@@ -377,8 +377,7 @@ static bool may_break(const char *value, size_t at)
            !strchr("\\;", value[at - 1]) && !strchr("#;", value[at]);
 }
 
-/* Whether a backslash must stand before value[at], which a job file would otherwise take for a variable, for the beginning of a
- * comment, or for an escaped one. */
+/* Whether value[at] needs a backslash before it: a job file would take it for a variable, a comment, or an escaped one of these. */
 static bool needs_escape(const char *value, size_t at)
 {
     if (value[at] == '$')

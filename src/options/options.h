@@ -3,12 +3,10 @@
  *
  * A value passes through this folder as follows:
  *
- *     command line --> options.c --\                             /--> lw_options_int, ... (jobs read it)
- *     job file ------> file.c -----+--> value.c (parse.c) checks-+--> lw_options_resolved (text of a job file)
- *                                                                \--> lw_options_each (help)
+ *     command line --> options.c --\                              /--> lw_options_int, ... (jobs read it)
+ *     job file ------> file.c -----+--> value.c (parse.c): check -+--> lw_options_resolved (text of a job file)
  *
- * words.c joins and splits lists of file names, and expands ${NAME} and ~. A value is checked when it is set, so that reading
- * it cannot fail. */
+ * words.c handles lists of file names, ${NAME} and ~. A value is checked when it is set, so that reading it cannot fail. */
 #pragma once
 
 #include "base/error.h"
@@ -20,8 +18,7 @@
 enum lw_option_kind {
     LW_OPTION_FLAG,             /* no argument; "yes" or "no" in a job file */
     LW_OPTION_TEXT,
-    LW_OPTION_NAMES,            /* names of files, one argument each, up to the next option; the value is a text of words
-                                   (options/words.h) */
+    LW_OPTION_NAMES,            /* names of files, all arguments up to the next option; the value is a text of options/words.h */
     LW_OPTION_FILE,             /* name of a file; ~/ at its beginning is the home folder */
     LW_OPTION_INT,              /* minimum .. maximum; accepts 2^31, 1e6 and 10k/M/G (powers of 1000) */
     LW_OPTION_BYTES,            /* 512M, 4GB, 1.5GiB: powers of 1024; at least `minimum` */

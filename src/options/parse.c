@@ -27,8 +27,7 @@ static enum lw_parse multiply(int64_t *value, int64_t factor, int times)
     return LW_PARSE_OK;
 }
 
-/* Parse ^E behind the base `*value`, which becomes the power. Powers of 0 and 1 never overflow: one multiplication replaces a large
- * exponent. */
+/* Parse ^E behind the base `*value`, which becomes the power. Bases 0 and 1 never overflow: for them a large E counts as 1. */
 static enum lw_parse parse_power(const char **at, int64_t *value)
 {
     int64_t exponent;

@@ -1,5 +1,4 @@
-/* parse.h - numbers, times, bytes and ranges as people write them on a command line, and the name a misspelt one probably means.
- * Pure. */
+/* parse.h - numbers, times, bytes and ranges as people write them, and the name that a misspelt one probably means. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,8 +14,7 @@ enum lw_parse {
  * success, as in all functions below. */
 enum lw_parse lw_parse_int(const char *text, int64_t *value);
 
-/** Parse a number of bytes: 1000, 512M, 4G, 1.5GiB, 4 GB, 2T, 1e9. Suffixes are powers of 1024, in either case, with or without B
- * or iB. */
+/** Parse a number of bytes: 1000, 512M, 4g, 1.5GiB, 4 GB, 2T, 1e9. Suffixes are powers of 1024; B and iB are optional. */
 enum lw_parse lw_parse_bytes(const char *text, int64_t *value);
 
 /** Parse a finite decimal number. */
@@ -37,8 +35,7 @@ struct lw_stretch {
 /** Parse a duration if the text has a unit of time, else a whole number of samples: 10s, 4096, 10k. */
 enum lw_parse lw_parse_stretch(const char *text, struct lw_stretch *stretch);
 
-/** Parse A:B, A:B:STEP or A, which is A:A+1; parts are as for lw_parse_int, none negative. A part that was left out becomes -1.
- * B <= A is not checked. */
+/** Parse A:B, A:B:STEP or A, which is A:A+1, with whole numbers >= 0. A part that was left out becomes -1. B <= A is legal here. */
 enum lw_parse lw_parse_range(const char *text, int64_t parts[3]);
 
 /** Return the number of `text` among the items of a list such as "full|same|valid"; -1: the list lacks it. */

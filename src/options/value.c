@@ -18,8 +18,7 @@ static const char *limit_text(double limit, char text[32])
     return text;
 }
 
-/* Fail with the legal range. Maxima above 1e15 only keep arithmetic from overflowing; no message shows them, as no data set is so
- * large. */
+/* Fail with the legal range. Maxima above 1e15 are not shown: they exceed any data set and only prevent overflows. */
 static int fail_limits(const struct lw_option *option, const char *text, const char *origin, struct lw_error *err)
 {
     char low[32], high[32];

@@ -1,5 +1,4 @@
-/* words.h - texts that people write: lists of words, such as names of files, in one text; and the expansion of ${NAME} and of ~,
- * the home folder. */
+/* words.h - lists of words, such as names of files, in one text; expansion of ${NAME}, and of ~ to the home folder. */
 #pragma once
 
 #include "base/error.h"
@@ -17,8 +16,7 @@ char *lw_words_append(const char *word, const char *text, char *end);
 /** Join words to one text, to be released with lw_free; NULL: no memory for `what`. */
 char *lw_words_join(int n, char *const *words, const char *what, struct lw_error *err);
 
-/** Copy the first word without its backslashes. @return  the beginning of the second word; NULL: the first has more than size - 1
- * bytes */
+/** Copy the first word without its backslashes. @return  the beginning of the second word; NULL: the first does not fit `size` */
 const char *lw_words_take(const char *text, char *word, size_t size);
 
 /* ---- expansion ---- */

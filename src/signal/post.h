@@ -1,7 +1,7 @@
 /* post.h - what is made of a filtered series before it is stored. Pure arithmetic.
  *
  * y[0 .. n) is the filtered series that mode and boundary define, one per filter and channel. The first step interpolates it
- * to `rate` times its sampling rate, or thins it out, and gives Y. The second step makes one output of each sample of Y:
+ * to `rate` times its sampling rate, or decimates it, and gives Y. The second step makes one output of each sample of Y:
  *
  *   interpolate  Y[j], 0 <= j <= rate (n - 1), is the value at position j / rate; nothing is extrapolated behind the last
  *                sample. Between i = floor(j / rate) and i + 1, Y is the cubic through y[i - 1] .. y[i + 2]. In the first

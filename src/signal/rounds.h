@@ -49,8 +49,7 @@ struct lw_block {
     int64_t round;
 };
 
-/* Work that is left: the outputs [first, end of the axis) of the channels [channel, channel + n_channels). `first` and `channel`
- * are legal cuts. */
+/* Work that is left: outputs [first, end of the axis) of channels [channel, channel + n_channels), which begin at legal cuts. */
 struct lw_stripe {
     int64_t first;
     int64_t channel, n_channels;

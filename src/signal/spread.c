@@ -94,8 +94,7 @@ static void count(const struct lw_spread_values *v, int64_t skip_stride, uint32_
         count_of(LW_DOUBLE, false, v, skip_stride, counts, pitch);
 }
 
-/* A single contiguous series is counted in rows of LW_SPREAD_SERIES values, as if each column were a series, all with the same
- * histogram; a shorter row follows. */
+/* A contiguous series is counted in rows of LW_SPREAD_SERIES values, whose columns share a histogram, and a shorter last row. */
 void lw_spread_count(const struct lw_spread_values *values, uint32_t *counts, int64_t pitch)
 {
     const int64_t row = LW_SPREAD_SERIES, whole = values->n / row * row;
