@@ -158,9 +158,9 @@ rate 4096.000001        # a relative difference of 2.4e-10
 ok 0 $filter
 rate 4096.00001         # a relative difference of 2.4e-9
 rm out.h5
-everywhere 65 'the filters in .*rate\.h5:/taps are for 4096\.00001 Hz .*survey\.h5:/signal have 4096 Hz.*--allow-rate-mismatch' $filter
+everywhere 65 'the filters in .*rate\.h5:/taps are for a rate of 4096\.00001 Hz .*survey\.h5:/signal have 4096 Hz.*--allow-rate-mismatch' $filter
 rate 500
-everywhere 65 'are for 500 Hz' $filter
+everywhere 65 'are for a rate of 500 Hz' $filter
 [ ! -e out.h5 ]
 verdict $? "a refused run made a result"
 ok 0 $filter --allow-rate-mismatch

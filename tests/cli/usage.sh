@@ -145,7 +145,7 @@ value "--count: '1e-3' is neither a whole number" --count 1e-3
 value "--memory: '4Gb' is not a number of bytes such as 512M, 4GB" --memory 4Gb
 value "--memory: '4 gigs' is not a number of bytes such as 512M" --memory '4 gigs'
 value "--memory: 1000 is too little; the least is 1.0 MiB" --memory 1000
-value "--channels: '-3' is not a range A:B.* A alone is one" --channels -3
+value "--channels: '-3' is not a range A:B.* A alone selects one" --channels -3
 value "--channels: 4:4 selects nothing" --channels 4:4
 value "--axis: '2' is none of 0\|1" --axis 2
 value "--output-type: 'float8' is none of .*did you mean float16\?" --output-type float8

@@ -273,7 +273,7 @@ def rates_of_filters():
         ols(f"rates.h5:/{name}", "rates.h5:/h500")
         ols(f"rates.h5:/{name}", "rates.h5:/h")
     ols("rates.h5:/unknown", "rates.h5:/h100")
-    ols("rates.h5:/x", "rates.h5:/h100", code=DATA, says="are for 100 Hz", ranks=2)
+    ols("rates.h5:/x", "rates.h5:/h100", code=DATA, says="are for a rate of 100 Hz", ranks=2)
 
 
 def what_integers_cannot_hold():
