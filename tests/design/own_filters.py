@@ -388,7 +388,7 @@ def refusals():
             whiten_band="11:12", **bank)
     refused("plain.h5", "--noise energy is for white noise", whiten=0.1, noise="energy", **bank)
     put_filters(np.zeros(31))
-    refused("plain.h5", "filter 0 passes nothing", 65, 3, whiten=0.1, **bank)
+    refused("plain.h5", "filter 0 passes no frequency", 65, 3, whiten=0.1, **bank)
     check(not [name for name in os.listdir(".") if "lapwing-part" in name], "refused runs leave files")
 
 

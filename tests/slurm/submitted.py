@@ -89,7 +89,7 @@ def refuse_arrays():
     """Task numbers that do not begin with 0 would leave shares out."""
     job = Job("gap", "lapwing-array.sh", "files", "job.ini", options=["--array=1-2"])
     job.expect("FAILED", 2)
-    check("use --array=0-1 or say files/SHARES" in job.said(), f"gap: {job.said()}")
+    check("use --array=0-1, or give files/SHARES" in job.said(), f"gap: {job.said()}")
 
 
 make_input()
