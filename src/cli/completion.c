@@ -163,7 +163,7 @@ void lw_completion_bash(FILE *file)
                   "_lapwing_options() {\n    case $1 in\n");
     visit_all(&(struct visitor){file, "echo --help", " ;;\n", print_name});
     fprintf(file, "    esac\n}\n\n"
-                  "# The values of option $2 there: FILE is any file's name, NOTHING what nobody can know; no line for a flag.\n"
+                  "# The values of option $2: FILE is any file's name, NOTHING a value that cannot be listed; a flag has no line.\n"
                   "_lapwing_values() {\n    case $1 in\n");
     visit_all(&(struct visitor){file, "case $2 in\n", "        esac ;;\n", print_value});
     fprintf(file, "        'help') case $2 in\n            --completion) echo '" SHELLS

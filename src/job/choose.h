@@ -20,7 +20,7 @@ int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, s
 int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int64_t n_taps, int64_t look_ahead, struct lw_job *job,
                           struct lw_error *err);
 
-/** Return the samples on the axis of the data: those of the input and of the files beside it; with --isolated, of the window. */
+/** Return the length of the data's axis in samples: of the input and the files beside it; with --isolated, of the window. */
 int64_t lw_job_data_length(const struct lw_options *given, const struct lw_job *job);
 
 /** Warn of a filter that is longer than what is read: every output then depends on samples that the boundary makes. */

@@ -23,7 +23,7 @@
 
 /* A dataset of the result. */
 struct lw_product {
-    struct lw_writer_dataset dataset;   /* its attributes are those below */
+    struct lw_writer_dataset dataset;   /* its attributes are in `attributes` */
     const double *values;       /* values that rank 0 writes whole before the rounds: float64, borrowed from the job; else NULL */
     int axis_dim;               /* dimension that is the axis; -1: there is none */
     int channel_dim;            /* dimension of the channels; -1: there is none */

@@ -22,7 +22,7 @@ struct lw_plot {
     bool is_log;
     double low, high;                   /* --limits of the colours; NaN: follow the values */
     int64_t n_files;                    /* files that make up the subject */
-    double part;                        /* fraction of the samples that were read, least of all panels */
+    double part;                        /* fraction of its samples that was read, for the panel with the least */
     int width, height;                  /* --size, pixels; 0: the kind chooses */
     struct lw_script script;
 };
@@ -123,7 +123,7 @@ void lw_plot_frame(struct lw_plot *plot, int width, int height);
 /** Map from the result to its input: the input's sample for sample 0 of the result, and samples of the input per sample. */
 struct lw_input_map {
     double first, step;
-    struct lw_option_range channels;    /* the input's, for the channels of the result */
+    struct lw_option_range channels;    /* channels of the input that belong to the result's */
 };
 struct lw_input_map lw_plot_map_input(const struct lw_plot *plot);
 

@@ -27,7 +27,7 @@ struct lw_script {
 /* Layout of the panels, which are alike but for their place one above the other. */
 struct lw_panels {
     int count;
-    int left, right;            /* room beside them, for labels and the scale of colours */
+    int left, right;            /* room beside the panels, for labels and the scale of colours */
     int gap;                    /* pixels from one panel to the next */
     int over, beside;           /* room for labels between a panel and its title, and between a panel and its scale of colours */
     bool has_titles;            /* panels have titles of their own */

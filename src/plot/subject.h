@@ -26,7 +26,7 @@ static inline double lw_plot_axis_at(const struct lw_plot_axis *axis, double sam
 }
 
 struct lw_plot_subject {
-    char name[sizeof(struct lw_name)];  /* the user's name of it, or the one found */
+    char name[sizeof(struct lw_name)];  /* "FILE:/path", as the user gave it or as found */
     struct lw_dataset_info info;
     struct lw_notes *notes;             /* owned */
     bool is_table;                      /* a table of lines, peaks or sources: of the fields below only is_image counts (true:

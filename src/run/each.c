@@ -335,7 +335,7 @@ struct input {
 struct totals {
     struct tally tally;
     int64_t n, n_by_size;       /* results; those counted by their size, not planned */
-    struct lw_planned largest, last;    /* first and last planned ones */
+    struct lw_planned largest, last;    /* plans of the first and the last result that was planned */
     double last_bytes;          /* size of the input of `last`; 0: planning it failed */
     int64_t host_bytes, device_bytes;   /* result that takes most */
     double read_bytes, written_bytes, seconds, serial_seconds, start_seconds;   /* all results together */

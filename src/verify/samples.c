@@ -192,7 +192,7 @@ int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int
     int rc;
     if ((rc = find_levels(verify, samples, err)) || (rc = read_rows(verify, channel, samples->begin, samples->end, err)))
         return rc;
-    /* Boundary zero puts a value above and below an image that is not in the file. */
+    /* The value that boundary zero puts above and below an image is not in the file. */
     for (int64_t row = samples->begin; row < samples->end; row++) {
         const bool is_outside = shape->boundary == LW_BOUNDARY_ZERO && (row < 0 || row >= shape->n_rows);
         const bool masked = verify->mask && lw_mask_is_set(verify->mask, 0, 0, row - samples->begin);
