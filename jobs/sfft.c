@@ -123,7 +123,7 @@ enum {
 static_assert(sizeof(struct lw_sfft_line_row) == 8 * LINE_COLUMNS, "a row is as the file has it");
 static_assert(sizeof(struct lw_sfft_channel_row) == 8 * CHANNEL_COLUMNS, "a row is as the file has it");
 
-/* ---- what is asked for ---------------------------------------------------------------------------------------------- */
+/* ---- the request ---------------------------------------------------------------------------------------------------- */
 
 static int choose_request(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {

@@ -40,7 +40,7 @@ int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err);
  * @param err  in: this rank's error if code != LW_OK; out: the agreed error */
 int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err);
 
-/** Check that a text is the same on all ranks. LW_ECONFIG: "`what` differs: rank 0 has ..., rank 3 has ...". Collective. */
+/** Check that a text of any length is the same on all ranks. LW_ECONFIG: "`what` differs: rank 0 has ..., ...". Collective. */
 int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struct lw_error *err);
 
 void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes);        /* rank 0's data, any size. Collective. */

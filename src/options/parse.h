@@ -35,7 +35,7 @@ struct lw_stretch {
 /** Parse a duration if the text has a unit of time, else a whole number of samples: 10s, 4096, 10k. */
 enum lw_parse lw_parse_stretch(const char *text, struct lw_stretch *stretch);
 
-/** Parse A:B, A:B:STEP or A, which is A:A+1, with whole numbers >= 0. A part that was left out becomes -1. B <= A is legal here. */
+/** Parse A:B, A:B:STEP or A (A:A+1), of numbers >= 0 as for lw_parse_int. A part left out becomes -1. B <= A is legal here. */
 enum lw_parse lw_parse_range(const char *text, int64_t parts[3]);
 
 /** Return the number of `text` among the items of a list such as "full|same|valid"; -1: the list lacks it. */

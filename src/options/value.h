@@ -1,4 +1,4 @@
-/* value.h - one option's value: its text checked against what the option allows. */
+/* value.h - the value of an option: its text, checked, and the number that it stands for. */
 #pragma once
 
 #include "options/options.h"

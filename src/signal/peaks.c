@@ -38,7 +38,7 @@ int lw_peaks_compare(const void *left, const void *right)
 
 /* ---- a run: crossings that are compared with each other --------------------------------------------------------------- */
 
-/* The crossings of a run and what is known of them. No memory is allocated: the table that later holds the peaks serves until
+/* The crossings of a run with their SNRs and clusters. No memory is allocated: the table that later holds the peaks serves until
  * then. Row i keeps the SNR of crossing i, and in cluster_size its cluster if it is a peak, else 0. The rows' `channel` fields
  * hold a queue of crossing numbers, each weaker than the one before: they may be the strongest of this or a later window. */
 struct run {

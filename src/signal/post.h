@@ -1,4 +1,4 @@
-/* post.h - what is made of a filtered series before it is stored. Pure arithmetic.
+/* post.h - operations on a filtered series before it is stored. Pure arithmetic.
  *
  * y[0 .. n) is the filtered series that mode and boundary define, one per filter and channel. The first step interpolates it
  * to `rate` times its sampling rate, or decimates it, and gives Y. The second step makes one output of each sample of Y:

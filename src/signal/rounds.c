@@ -100,7 +100,7 @@ struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw
     return rounds;
 }
 
-/* ---- what is left ---------------------------------------------------------------------------------------------------- */
+/* ---- the rest of an interrupted run ---------------------------------------------------------------------------------- */
 
 void lw_rounds_limit(struct lw_rounds *rounds, const struct lw_stripe *stripes, int64_t n_stripes)
 {

@@ -71,8 +71,8 @@ struct lw_rounds {
  * be cut into slices of at least a halo's length; the slice must have room for it. */
 int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_split split);
 
-/** Return `wanted`, or the split that AUTO stands for: the channels, if the axis is too short to give each rank a slice of a halo's
- * length and there are enough channels to keep more ranks busy than the axis does; otherwise the axis. */
+/** Return `wanted`, or the split that AUTO stands for. AUTO is the axis, unless it is too short to give each rank a slice of a
+ * halo's length and the channels keep more ranks busy. */
 enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, enum lw_split wanted);
 
 /** Return the rounds for the whole job.

@@ -3,10 +3,10 @@
  * A bin is the exponent of |y| and the LW_SPREAD_BITS highest bits of its mantissa, rounded: numbers with so few bits lie near
  * the middle of their bin. Histograms of parts add up to that of the whole, in any order.
  *
- * Sigma begins as the median of |y|, divided by the median for unit noise. Each step then takes the root mean square of the |y|
- * below LW_SPREAD_CLIP sigma, divided by the same for unit noise, as the new sigma, until sigma no longer changes. Real noise
- * is taken as Gaussian. Complex noise has an exponential |y|^2, whose mean, the power of both parts, is sigma^2. Values are taken
- * as evenly spread within a bin, which changes sigma by some 1e-4. */
+ * Sigma begins as the median of |y|, divided by the median for unit noise. Each step clips: the new sigma is the root mean square
+ * of the |y| below LW_SPREAD_CLIP sigma, divided by the same for unit noise. Steps end when sigma no longer changes. Real noise is
+ * taken as Gaussian. Complex noise has an exponential |y|^2, whose mean, the power of both parts, is sigma^2. Values are taken as
+ * evenly spread within a bin, which changes sigma by some 1e-4. */
 #pragma once
 
 #include "base/type.h"
