@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-/* A read call costs about as much as copying SHORT_BYTES. Storage delivers whole pages. */
+/* A read call costs as much as copying about SHORT_BYTES. Gaps up to a page cost nothing: storage delivers whole pages. */
 enum { SHORT_BYTES = 32 << 10, PAGE_BYTES = 4 << 10 };
 
 /* ---- the same box in fewer dimensions ------------------------------------------------------------------------------ */
 
-/* Join elements that follow each other on both sides. The last dimension then is the innermost one with more than one element. */
+/* Join elements that adjoin both where read and where written. A joined innermost dimension becomes an outer one of count 1. */
 static struct lw_bytes_box merge(struct lw_bytes_box box)
 {
     for (int d = 0; d < LW_BOX_DIMS; d++) {
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void copy_elements(int64_t n, const
         memcpy(to + i * to_pitch, from + i * from_pitch, bytes);
 }
 
-/* Element sizes that the compiler knows make the copy several times faster for the common sizes of samples. */
+/* Copy elements along the last dimension. Sizes that the compiler knows make this several times faster for common samples. */
 static void copy_line(const struct lw_bytes_box *box, const char *from, char *to)
 {
     const int64_t n = box->count[2], f = box->from[2], t = box->to[2];

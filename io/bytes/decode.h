@@ -1,4 +1,4 @@
-/* decode.h - decode chunks of samples from the form in which HDF5 stores them, that is, undo their filters.
+/* decode.h - decode chunks of samples from the form in which HDF5 stores them: undo HDF5's filters, like compression.
  *
  *     a decoder, for one thread at a time:  create -> (stored bytes into lw_decoder_stored -> decode) ... -> destroy
  *     decoders, shared by more threads than there are decoders:  take -> use as above -> give */
@@ -11,7 +11,7 @@
 
 enum { LW_MAX_FILTERS = 4 };
 
-/* Filters that the chunks of a dataset have passed, in the order of writing. */
+/* HDF5's filters that the chunks of a dataset have passed, in the order of writing. */
 struct lw_filters {
     int n;
     struct lw_filter filter[LW_MAX_FILTERS];
@@ -32,7 +32,7 @@ void lw_decoder_destroy(struct lw_decoder *decoder);        /* NULL is legal */
 /** Return the decoder's buffer for the stored bytes, of lw_decoder_room bytes. */
 char *lw_decoder_stored(struct lw_decoder *decoder);
 
-/** Decode the chunk in lw_decoder_stored. LW_EDATA: the chunk is damaged; the message is only the reason, in HDF5's words.
+/** Decode the chunk in lw_decoder_stored. LW_EDATA: the chunk is damaged; the message is only the reason.
  * @param skipped  bit i is set: filter i was not applied to this chunk
  * @param out      set to the chunk_bytes decoded bytes, which the decoder owns and keeps until its buffer is filled again */
 int lw_decoder_decode(struct lw_decoder *decoder, int64_t stored_bytes, uint32_t skipped, const char **out, struct lw_error *err);

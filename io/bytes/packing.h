@@ -22,7 +22,7 @@ struct lw_packing {
 /** Return whether every stored number is already its value, so that there is nothing to undo. @param type  stored type */
 bool lw_packing_is_trivial(const struct lw_packing *packing, struct lw_type type);
 
-/** Turn n samples stored as `type` into values, in place; a complex sample is a pair of numbers. Does nothing unless is_on. */
+/** Turn n samples from stored numbers of `type` into values, in place. A complex sample has two. Does nothing unless is_on. */
 void lw_packing_undo(const struct lw_packing *packing, struct lw_type type, int64_t n, double *numbers);
 
 /** Write a text like "stored x 0.5 + 3; not a number: -32768, numbers outside -100..100" into `text` and return `text`. */

@@ -27,13 +27,13 @@ void lw_bytes_announce(int fd, int64_t offset, int64_t bytes)
     (void)posix_fadvise(fd, offset, bytes, POSIX_FADV_WILLNEED);
 }
 
-enum { RUN_BYTES = 1 << 20, CALL_BYTES = 128 << 10, RUNS_OF_A_THREAD = 2 };
-enum { READS = 64, PIECES_OF_A_THREAD = 4 };
+enum { RUN_BYTES = 1 << 20, CALL_BYTES = 128 << 10, RUNS_OF_A_THREAD = 2 };     /* trial of sequential reads, CALL_BYTES each */
+enum { READS = 64, PIECES_OF_A_THREAD = 4 };     /* trial of spread-out reads, READS in a piece */
 
 /* No read of a trial begins later than this, counted from the first read. */
 static const double most_seconds = 5e-3;
 
-/* Files read at a higher rate are in memory, where one thread alone is faster. Only slower storage may gain from announcements. */
+/* Rate that a single thread exceeds for a file in memory. Only slower storage may gain from announcements. */
 static const double memory_reads_per_s = 400e3;
 
 struct trial {
@@ -45,12 +45,12 @@ struct trial {
     double shift;               /* shift of all places, as a fraction of the distance between two */
     bool is_ahead;
     _Atomic int64_t begun, ended;       /* nanoseconds: begin of the first read (0: none yet), end of the last */
-    _Atomic int64_t done;               /* reads */
+    _Atomic int64_t done;               /* reads made by all threads */
 };
 
 static int64_t nanoseconds(void) { return (int64_t)(lw_now() * 1e9); }
 
-/* Return whether a thread may make another read. The first thread to begin makes one in any case: others may wake late. */
+/* Return whether a thread may make another read. The first thread makes at least one; threads that wake late may make none. */
 static bool goes_on(const struct trial *trial, bool is_first, int64_t done)
 {
     return (is_first && done == 0) || nanoseconds() - atomic_load(&trial->begun) <= (int64_t)(most_seconds * 1e9);

@@ -1,5 +1,5 @@
-/* scatter.h - choose between reading few bytes at many places of a file and reading on from one place to the next. Two numbers of
- * the storage give the cost of each; a short trial on the file itself measures both numbers.
+/* scatter.h - choose between reading few bytes at many places of a file and reading on from one place to the next. Two rates of
+ * the storage give the time of each way; a short trial on the file itself measures both rates.
  *
  *     wanted        x        x   x                        x
  *     reads        [x]      [x...x]                      [x]      read across a gap where that costs less than another read */
@@ -11,14 +11,14 @@
 struct lw_bytes_pace {
     double bytes_per_s;             /* sequential reading, each thread in its own part of the file */
     double reads_per_s;             /* reads of few bytes each, at scattered places */
-    bool is_ahead;                  /* many reads are announced before they are made: lw_bytes_announce */
+    bool is_ahead;                  /* reads_per_s holds for reads announced beforehand (lw_bytes_announce) */
     bool is_measured;
 };
 
-/** Pace that counts without a trial: that of a file in memory, read by one library call after another. */
+/** Pace assumed without a trial: a file in memory, read by one library call after another. */
 extern const struct lw_bytes_pace lw_bytes_assumed_pace;
 
-/** Return the bytes that can be read on in the time of one more read. */
+/** Return the bytes of the longest gap worth reading: they take as long as one more read. */
 int64_t lw_bytes_gap(const struct lw_bytes_pace *pace);
 
 /** Return the seconds that n_reads reads of `bytes` bytes in total take. */
@@ -31,11 +31,11 @@ struct lw_bytes_part {
     int64_t read_bytes;
 };
 
-/** Smaller parts need no trial: reading them whole takes less time. */
+/** Least bytes of a part that is worth a trial. Reading a smaller part whole takes less time than the trial. */
 #define LW_BYTES_LEAST_TRIAL ((int64_t)16 << 20)
 
-/** Measure the pace at places that are spread over the part, the same in every trial. Takes few milliseconds, or a few slow reads
- * of each thread. LW_EIO: a read failed, the message is only the reason; LW_ESYSTEM: no memory. */
+/** Measure the pace at places spread over the part, the same places in every trial. A trial takes a few milliseconds, or a few
+ * slow reads of each thread. LW_EIO: a read failed; the message is only the reason. LW_ESYSTEM: no memory. */
 int lw_bytes_try(struct lw_pool *pool, const struct lw_bytes_part *part, struct lw_bytes_pace *pace, struct lw_error *err);
 
 /** Announce to the system that these bytes will be read, and return at once. Storage that serves many reads at a time then serves

@@ -23,7 +23,7 @@ struct run {
 
 struct lw_spool {
     struct lw_spool_spec spec;
-    char *memory;                   /* memory_rows rows, and one more: */
+    char *memory;                   /* memory_rows rows, then the row at `last` */
     char *last;                     /* last row of the file's last run */
     int64_t memory_rows, half_rows;
 
@@ -34,13 +34,13 @@ struct lw_spool {
     bool is_in_order;               /* the runs, one after the other, are in order already */
 
     /* Rows being handed out, from memory or by merging. */
-    const char *sorted;             /* NULL: rows are merged */
+    const char *sorted;             /* all rows, sorted in memory; NULL: rows are merged */
     int64_t n_sorted;               /* rows of `sorted` that have not been handed out */
     int64_t offset, run_rows;       /* the file's runs begin at byte `offset`; each has run_rows rows, the last one the rest */
     int64_t buffer_rows;            /* rows in the buffer of each run, and in `merged` */
     char *merged;
     struct run runs[LW_MERGE_MOST];
-    int heap[LW_MERGE_MOST];        /* binary heap by first row of the runs with rows left: entry i follows entry (i - 1) / 2 */
+    int heap[LW_MERGE_MOST];        /* binary heap of the runs with rows left, by first row: (i - 1) / 2 precedes i */
     int n_left;
 };
 
@@ -60,7 +60,7 @@ static void merge_halves(const struct lw_row_type *type, const char *rows, int64
     memcpy(into, rows + right * type->bytes, (size_t)((n - right) * type->bytes));
 }
 
-/* Sort n rows by merging. qsort may allocate as much memory again to keep equal rows in order. Overwrites `rows` and `spare`.
+/* Sort n rows by merging; equal rows keep their order. qsort need not keep it, and may allocate. Overwrites `rows` and `spare`.
  * @return  `rows` or `spare`, whichever holds the sorted rows */
 static char *sort(const struct lw_row_type *type, char *rows, char *spare, int64_t n)
 {
@@ -118,7 +118,7 @@ static int fail_keep(const struct lw_spool *spool, const char *reason, struct lw
                    "the result to another folder", spool->spec.name, spool->spec.folder, reason);
 }
 
-/* Open a file without a name. On file systems that have none, make a file with a name and remove the name at once. */
+/* Open a file without a name. Where the file system has no such files, make a file with a name, and remove the name at once. */
 static int open_file(struct lw_spool *spool, struct lw_error *err)
 {
     char path[PATH_MAX];
@@ -183,7 +183,7 @@ static bool comes_before(const struct lw_spool *spool, int a, int b)
     return order < 0 || (order == 0 && a < b);
 }
 
-/* Move the run at entry `at` of the heap down until both runs below it follow it. */
+/* Move the run at entry `at` of the heap down while the first row of a run below comes before its own. */
 static void sink(struct lw_spool *spool, int at)
 {
     int *const heap = spool->heap;
@@ -252,7 +252,7 @@ static int next_merged(struct lw_spool *spool, int64_t *n, struct lw_error *err)
     return LW_OK;
 }
 
-/* Wait for the disk. A write that failed on its way there is reported here; reading the rows back would give wrong ones. */
+/* Wait for the disk. A write may fail on its way there: this call reports it, before wrong rows would be read back. */
 static int sync_file(struct lw_spool *spool, struct lw_error *err)
 {
     return fdatasync(spool->fd) == 0 ? LW_OK : fail_keep(spool, strerror(errno), err);

@@ -4,7 +4,7 @@
  *
  * Rows gather in half of the memory. If all of them fit there, no file is used. Otherwise each full half becomes a sorted run of a
  * file without a name, and sort merges the runs. More than LW_MERGE_MOST runs are merged in several steps; the file then needs room
- * for the rows twice. Where each run begins behind the end of the run before it, all runs count as one and nothing is merged. Rows
+ * for the rows twice. If the runs are in order already, one after the other, they count as one run and nothing is merged. Rows
  * that compare equal keep the order in which they were appended. Nothing is allocated after create. */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 #define LW_SPOOL_BYTES ((int64_t)16 << 20)      /* memory of a spool: enough to merge 1 GiB of rows in one step */
 
-enum { LW_MERGE_MOST = 128 };       /* runs that are merged at a time */
+enum { LW_MERGE_MOST = 128 };       /* most runs that are merged at a time */
 
 struct lw_row_type {
     int64_t bytes;                  /* size of a row */

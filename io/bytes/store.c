@@ -25,7 +25,7 @@
 
 /* ---- file systems ---------------------------------------------------------------------------------------------------- */
 
-/* Numbers that <linux/magic.h> of some kernels lacks, from statfs(2) and from the sources of these file systems. */
+/* File system numbers that <linux/magic.h> of some kernels lacks, from statfs(2) and the sources of the file systems. */
 enum {
     BEEGFS_NUMBER = 0x19830326,
     GFS2_NUMBER = 0x01161970,
@@ -40,8 +40,8 @@ enum {
 #define CIFS_NUMBER 0xff534d42u
 
 /* File systems by number. The kernel keeps the writers of one node coherent; that suffices where only one node has the file system.
- * Some file systems of several nodes pass locks from node to node. The others write whole pages back, and overwrite other nodes'
- * bytes with what their node knew of them. */
+ * Some file systems that nodes share pass locks from node to node. The others write whole pages back, and so overwrite newer bytes
+ * of other nodes with older ones. */
 static const struct {
     uint32_t number;            /* f_type of statfs */
     const char *name;
@@ -78,8 +78,8 @@ bool lw_storage_knows_huge_pages(void)
 }
 
 /* A RAM disk lets only one pwrite at a time into a file, whereas all threads can fill a mapping. With huge pages a thread is as
- * fast through a mapping as through pwrite. Without huge pages each page is filled twice, first with zeros, and pages come one by
- * one. That takes twice as long, and pays only with enough processors. */
+ * fast through a mapping as through pwrite. Without huge pages the kernel enters pages one by one, and fills each with zeros first.
+ * A mapping then takes twice as long, and pays from four processors on instead of two. */
 void lw_storage_find(int fd, struct lw_storage *storage)
 {
     const long enough = lw_storage_knows_huge_pages() ? 2 : 4;
@@ -115,7 +115,7 @@ struct guard {
 static _Thread_local struct guard *volatile guarded;
 static struct sigaction before;
 
-/* Jump out of a fill that failed. Other signals get the former action: their instruction runs again, or they are sent again. */
+/* Jump out of a failed fill. Any other SIGBUS gets the former action: its instruction runs again, or the signal is sent again. */
 static void on_bus_error(int signal, siginfo_t *info, void *context)
 {
     (void)context;
@@ -152,10 +152,10 @@ struct lw_store {
     atomic_bool is_huge[];      /* [parts] whether a huge page has been made of the part */
 };
 
-/* Put one huge page in the place of 512 pages. The kernel enters each page of a file under the file's lock. On a RAM disk, this
- * limits all threads together to the rate of about four, and zeroing single pages takes as long as filling them. The kernel only
- * makes a huge page where there is a page already: the read at `mine`, where no other thread writes, makes one. Threads that write
- * elsewhere in the part are not disturbed. */
+/* Replace 512 pages by one huge page. The kernel enters each page of a file under the file's lock: on a RAM disk all threads
+ * together are as fast as about four. Zeroing single pages takes as long as filling them. The kernel makes a huge page only where a
+ * page exists: the read at `mine`, where no other thread writes, creates it. Threads that write elsewhere in the part are not
+ * disturbed. */
 static void make_huge(struct lw_store *store, char *part, const char *mine)
 {
     (void)*(const volatile char *)mine;
@@ -167,8 +167,8 @@ static void make_huge(struct lw_store *store, char *part, const char *mine)
     }
 }
 
-/* Copy bytes from memory to their place in a part. Returns false where the file has no room there. siglongjmp restores the signal
- * mask; otherwise SIGBUS would stay blocked. */
+/* Copy bytes to their place in a part; is_huge: make it a huge page first. Return false where the file has no room there.
+ * siglongjmp restores the signal mask; otherwise SIGBUS would stay blocked. */
 static bool fill(struct lw_store *store, char *part, int64_t place, const char *from, int64_t bytes, bool is_huge)
 {
     struct guard guard = {.begin = part, .end = part + LW_MAPPING_BYTES};
@@ -187,9 +187,9 @@ static bool fill(struct lw_store *store, char *part, int64_t place, const char *
 }
 
 /* Write the bytes of one part. Filled pages are unmapped at once, since they would count as memory of this process; the file keeps
- * them. A few bytes do not ask for a huge page, because the rest of the part may be written much later. pwrite takes over where the
- * mapping fails, as behind the end that the file had when mapped, or reports why it cannot. A file that has been cut off is an
- * error: pwrite would lengthen it again, but its other bytes are lost. */
+ * them. Few bytes do not ask for a huge page, because the rest of the part may be written much later. Where the mapping fails, and
+ * behind the end that the file had when mapped, pwrite takes over or reports the reason. A truncated file is an error:
+ * pwrite would lengthen it again, but its other bytes are lost. */
 static int write_part(struct lw_store *store, const char *from, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     const int64_t place = offset % LW_MAPPING_BYTES, begin = offset - place;
@@ -233,8 +233,8 @@ static void map(struct lw_store *store)
 
 int64_t lw_store_bytes(int n_threads) { return n_threads * LW_MAPPING_BYTES; }
 
-/* Write bytes, and have the disk begin with a long piece at once. The kernel would leave the piece in the page cache, and fsync at
- * the end would have to write the whole file. Short pieces share pages, which would be written more than once. */
+/* Write bytes, and let the disk begin with a piece of at least WRITE_BACK_BYTES at once. Otherwise the piece would stay in the page
+ * cache, and fsync at the end would write the whole file. Shorter pieces share pages, which would be written more than once. */
 int lw_store_put(struct lw_store *store, const void *data, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     const char *const from = data;

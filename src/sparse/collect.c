@@ -28,7 +28,7 @@ int lw_sparse_list(struct lw_sparse *run, const struct lw_sfft_layout *layout, i
     return rc;
 }
 
-/* Reads: the spans of a list, or all samples of one channel, `length` at a time. */
+/* Reads: the spans of a list (sfft/reading.h), or all samples of one channel, `length` at a time. */
 struct reads {
     struct lw_sparse *run;
     const struct lw_sfft_samples *samples;          /* NULL: all samples, into run->whole */
@@ -37,7 +37,7 @@ struct reads {
     double *values;                 /* [n_channels][samples->total](re, im) */
 
     /* Members for reading by threads, which take pieces from a shared counter. */
-    int64_t width;                  /* channels of one read, all of one piece of the axis */
+    int64_t width;                  /* channels of one read, all in one of the run->n_pieces pieces */
     int64_t piece_size;             /* spans of a piece of work */
     int64_t row_pieces;             /* pieces of work for the channels of one read */
     _Atomic int64_t n_not_finite;   /* non-finite samples of a whole channel, replaced by zero */
@@ -65,7 +65,7 @@ static char *buffer_of(const struct lw_sparse *run, int64_t number)
 
 /* ---- samples as numbers --------------------------------------------------------------------------------------------- */
 
-/* Convert a sample as the reader does: values directly from the file may be packed or of another type, and are rounded alike. */
+/* Convert a sample. Samples directly from the file may be packed or of another type; they get the values that the reader gives. */
 static void take(const struct lw_sparse *run, const char *sample, double out[2])
 {
     const struct lw_reader_place *const place = &run->place;
@@ -168,7 +168,7 @@ static int read_by_library(const struct reads *reads, struct lw_error *err)
 /* Size of a piece of work: large enough to hide the cost of taking it, small enough that all threads end together. */
 enum { PIECE_READS = 256, PIECES_OF_A_THREAD = 16, PIECE_BYTES = 4 << 20 };
 
-/* Pieces of a thread in a batch. With two batches in progress, progress can be shown while no thread waits. */
+/* Pieces of a thread in a batch, and batches at a time. The progress is shown after each batch; threads go on with the next. */
 enum { BATCH_PIECES = 8, BATCHES = 2 };
 
 struct part {
@@ -279,7 +279,7 @@ static int read_wanted(struct lw_sparse *run, const struct lw_sfft_samples *samp
     return read_by_threads(&reads, err);
 }
 
-/* If other channels lie between the samples, I/O threads read these too or skip them, whichever costs less. */
+/* Read all samples of a channel. Where other channels lie between them, I/O threads read or skip those, whichever is faster. */
 static int read_whole(struct lw_sparse *run, int64_t channel, struct lw_error *err)
 {
     const bool is_close = !run->is_raw || run->place.axis_bytes <= lw_bytes_gap(&run->pace);

@@ -13,7 +13,7 @@
 
 #define MIB ((int64_t)1 << 20)
 
-/* Bytes of all read buffers together, and of one I/O thread's, unless one sample is larger. */
+/* Bytes of all read buffers together; most and least bytes of an I/O thread's buffer, unless one sample is larger. */
 #define READ_BYTES (16 * MIB)
 #define MOST_THREAD_BYTES (1 * MIB)
 #define LEAST_THREAD_BYTES (64 << 10)
@@ -64,7 +64,7 @@ static void count(struct lw_sparse *run)
     };
 }
 
-/* ---- what is needed, and whether there is as much ------------------------------------------------------------------- */
+/* ---- whether the run fits ------------------------------------------------------------------------------------------- */
 
 static int64_t with(const struct lw_sparse *run, int64_t phase)
 {
@@ -91,7 +91,7 @@ int64_t lw_sparse_device_bytes(const struct lw_sparse *run)
     return lw_max64(run->bytes.search_device, lw_sparse_fits_dense(run) ? run->bytes.dense_device : 0);
 }
 
-/* Refuse the run. @param phase, device  bytes that `who` needs; one of them is too much */
+/* Refuse the run. @param phase, device  host and device bytes that `who` needs, one of the two more than the limit */
 static int refuse(const struct lw_sparse *run, const char *who, int64_t phase, int64_t device, const char *remedy,
                   struct lw_error *err)
 {
@@ -116,7 +116,7 @@ int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct 
     return refuse(run, who, run->bytes.dense, run->bytes.dense_device, remedy, err);
 }
 
-/* Choose to read `group` channels at a time. */
+/* Choose to collect `group` channels at a time; set buffers, `block` and bytes for them. */
 static void choose_group(struct lw_sparse *run, int64_t group)
 {
     run->group = group;
@@ -151,7 +151,7 @@ static void choose_groups(struct lw_sparse *run)
         choose_group(run, run->group / 2);
 }
 
-/* Chunks of compressed input are kept after a read if there is room. Otherwise little is read, at scattered places. */
+/* Keep chunks of compressed input after a read if there is room. Otherwise read in place: the samples are few and scattered. */
 int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err)
 {
     run->chunks = lw_reader_info(run->setup.reader)->is_compressed ? LW_CHUNKS_KEPT : LW_CHUNKS_IN_PLACE;
@@ -171,7 +171,7 @@ int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err)
     return refuse(run, run->method->who, run->bytes.search, run->bytes.search_device, run->method->remedy, err);
 }
 
-/* ---- in words -------------------------------------------------------------------------------------------------------- */
+/* ---- for the plan command -------------------------------------------------------------------------------------------- */
 
 static void print_total(const char *name, int64_t bytes, int64_t limit, const char *source)
 {

@@ -1,5 +1,5 @@
-/* outcome.c - the outcomes of the channels: lines and figures, gathered from the channels' ranks and written to the result as a
- * table of lines and a table of channels (rows: job/line_rows.h). */
+/* outcome.c - the outcomes of the channels: lines and figures. They are gathered from the channels' ranks and written to the result
+ * as a table of lines and a table of channels (rows: job/line_rows.h). */
 #include "sparse/state.h"
 
 #include "base/integers.h"
@@ -105,7 +105,7 @@ static double frequency(const struct lw_sparse *run, int64_t index, double offse
     return ((double)turns + offset) / (double)spec->n * (rate > 0 ? rate : 1);
 }
 
-/* Write a row in the file's format; with pieces, the piece number comes first. */
+/* Put a row at `to` in the result's format; with pieces, the piece number comes first. @return  place behind the row */
 static char *put_row(const struct lw_sparse *run, int64_t channel, const void *row, size_t size, char *to)
 {
     const int64_t piece = lw_sparse_piece(run, channel);
@@ -137,7 +137,7 @@ int64_t lw_sparse_most_written(const struct lw_sparse *run)
                               row_bytes(run, sizeof(struct lw_sfft_channel_row)));
 }
 
-/* ---- rows: a run of lines for each channel, and one run of channels ---- */
+/* ---- rows of the tables: blocks of lines, one for each channel; one block of channels, on rank 0 ---- */
 
 static int64_t count_lines(const void *context, int64_t channel)
 {

@@ -8,7 +8,7 @@
 /* Most searches of the rest, the samples minus the tones. */
 enum { ROUNDS = 8 };
 
-/* Least residual for which lines are examined: the leakage of a tone a fortieth of a bin off. */
+/* Least residual for which lines are examined; a tone that is a fortieth of a bin off its frequency leaves as much. */
 static const double least_residual = 0.002;
 
 static double square(double x) { return x * x; }
@@ -21,7 +21,7 @@ struct lw_sfft_spec lw_sparse_search_spec(const struct lw_sfft_request *request)
     return spec;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------- */
+/* ---- create and release --------------------------------------------------------------------------------------------- */
 
 static int64_t capacity_of(const struct lw_sparse *run)
 {
@@ -74,7 +74,7 @@ int lw_sparse_search_again(struct lw_sfft_solver *solver, int n_attempts, const 
 /* Outcome of a fit. */
 struct verdict {
     struct lw_sfft_result rest;     /* result of the last search of the rest */
-    double power, left;             /* power of the signal and of the rest, per checking sample */
+    double power, left;             /* mean |x|^2 of the signal and of the rest in the stages that check */
     bool is_clean;                  /* the rest is at most the leakage through the windows */
     bool is_exhausted;              /* no line of the rest can be a tone */
 };
@@ -95,7 +95,7 @@ static int fit_tones(struct lw_sfft_tones *tones, struct lw_sfft_solver *solver,
         }
         lw_sfft_tones_fit(tones);
         if (tones->n_tones <= before) {
-            verdict->is_exhausted = true;       /* the new tones are false */
+            verdict->is_exhausted = true;       /* the fit removed the new tones as not significant */
             break;
         }
         verdict->left = lw_sfft_tones_power(tones, tones->rest, false);

@@ -1,5 +1,5 @@
-/* refine.h - tones at any frequencies (sfft/tones/tones.h) from the lines of a search. With --refine tones are fitted, and the
- * rest is searched until it is noise. Without, a few fitted tones show whether there are frequencies between the transform's. */
+/* refine.h - tones at any frequencies (sfft/tones/tones.h) from the lines of a search. --refine fits tones, and searches
+ * the rest, samples minus tones, until it is noise. Otherwise a few tones are fitted to see whether any lie between frequencies. */
 #pragma once
 
 #include "sfft/tones/tones.h"
@@ -24,7 +24,7 @@ void lw_sparse_refine_release(struct lw_sparse_refine *refine);     /* may be ca
 int lw_sparse_search_again(struct lw_sfft_solver *solver, int n_attempts, const double *values, struct lw_sfft_result *result,
                            struct lw_error *err);
 
-/** Fit tones to the result of attempts 0 .. attempt. The solver then holds the rest.
+/** Fit tones to the result of attempts 0 .. attempt. The solver then holds samples minus tones.
  * @param values  samples of these attempts, (re, im)
  * @param result  in: result of the search; out: tones, at most request.spec.sparsity */
 int lw_sparse_refine(const struct lw_sparse *run, struct lw_sparse_refine *refine, struct lw_sfft_solver *solver, int attempt,

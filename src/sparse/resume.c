@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Least bytes of records that a rank sends at a time; at least one record. */
+/* Least bytes of a rank's buffer for records; it is larger where one record needs more. */
 enum { LEAST_BUFFER = 1 << 20 };
 
 static int64_t buffer_bytes(const struct lw_sparse *run)
@@ -37,7 +37,7 @@ static int64_t state_of(const struct lw_sparse_outcome *outcome)
     return (int64_t)outcome->attempts + (outcome->is_dense != 0 ? INT32_MAX : 0);
 }
 
-/* ---- what an earlier run has left -------------------------------------------------------------------------------------- */
+/* ---- records of an earlier run ----------------------------------------------------------------------------------------- */
 
 static int fail_records(const struct lw_sparse *run, struct lw_error *err)
 {
@@ -232,7 +232,7 @@ static void fill(void *context, struct lw_journal *journal)
     lw_checkpoint_add_flaws(journal, &noted->flaws);
 }
 
-/* Write a checkpoint. A failure ends all checkpoints: the state of the file is unknown, and a second sync would not report it. */
+/* Write a checkpoint. After a failure no more follow: the file's state is unknown, and a second fsync hides the failure. */
 static int note(struct lw_sparse *run, struct lw_error *err)
 {
     struct noted noted = {.run = run, .flaws = run->flaws};

@@ -98,7 +98,7 @@ static void close_run(struct lw_sparse *run)
     lw_setup_close(&run->setup);
 }
 
-/* ---- the transform of all samples of the channels that their lines do not explain, one at a time on each rank ---------- */
+/* ---- dense transform of channels that their lines do not explain: each rank transforms one at a time ------------------- */
 
 static int transform_whole(struct lw_sparse *run, int64_t channel, struct lw_error *err)
 {
@@ -142,7 +142,7 @@ static int transform_densely(struct lw_sparse *run, struct lw_error *err)
     return rc;
 }
 
-/* ---- the order of things ------------------------------------------------------------------------------------------- */
+/* ---- a whole run --------------------------------------------------------------------------------------------------- */
 
 /* Apply --fallback to channels that their lines do not explain. */
 static int fall_back(struct lw_sparse *run, struct lw_error *err)
@@ -180,7 +180,7 @@ static int compute(struct lw_sparse *run, struct lw_error *err)
     return rc ? rc : fall_back(run, err);
 }
 
-/* Warn at the end of the run of tones between frequencies; with --refine, of dense channels without tones. */
+/* Warn of tones between frequencies. With --refine, log how many dense channels have tones, and warn if others have none. */
 static void warn_of_tones(const struct lw_sparse *run, const struct lw_sparse_totals *totals)
 {
     const char *const channels = lw_sparse_channels_text(run);

@@ -1,8 +1,8 @@
-/* sparse.h - runs that read few samples of their input, chosen by the job: lw_run and lw_run_plan (run/run.h) of such jobs.
+/* sparse.h - runs of jobs that read few samples of their input. lw_run and lw_run_plan (run/run.h) call these functions.
  *
- *     plan     a method (state.h) chooses the samples; memory.c and pace.c how they are read
+ *     plan     a method (state.h) chooses the samples to read; memory.c and pace.c choose how to read them
  *     search   collect.c brings the samples of some channels to their ranks; the method finds lines; refine.c fits tones to them
- *     dense    channels that their lines do not explain are read and transformed as a whole
+ *     dense    channels are read and transformed whole if their lines do not explain them, that is, leave more than noise
  *     write    outcome.c gathers the outcomes of the channels and writes the tables; resume.c writes checkpoints meanwhile */
 #pragma once
 

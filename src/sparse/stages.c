@@ -1,6 +1,6 @@
 /* stages.c - the method lw_sparse_stages of state.h: the lines of channels from the stages of sfft/sfft.h. Each rank reads the
- * wanted samples of its part of the axis. The samples are summed on the channel's rank, which recovers the lines; each sample
- * has one owner, so that the sum is exact. Channels that are not explained get further attempts. */
+ * wanted samples of its part of the axis, and has zeros for the others. A sum over ranks brings all samples to the channel's rank,
+ * exactly, since one rank reads each. That rank recovers the lines. Channels that are not explained get further attempts. */
 #include "sparse/state.h"
 
 #include "base/integers.h"
@@ -21,7 +21,7 @@ struct stages {
     int n_listed;
 };
 
-/* ---- the noise before lines are searched for, from a few samples of some channels --------------------------------------- */
+/* ---- probe before the search: the noise, from a few samples of some channels -------------------------------------------- */
 
 /* Most channels that are probed, evenly spaced. */
 enum { MOST_CHANNELS = 64 };
@@ -78,8 +78,8 @@ static int try_channel(struct lw_sparse *run, struct probing *probing, int64_t i
     return rc;
 }
 
-/* Measure the median signal-to-noise ratio of the probed channels in dB, the same on all ranks. Reads follow the plan so far,
- * with temporary buffers. Collective. LW_EIO, LW_EDATA, LW_ESYSTEM. */
+/* Measure the median signal-to-noise ratio of the probed channels in dB, the same on all ranks. Reads use the group and
+ * block planned so far, and temporary buffers. Collective. LW_EIO, LW_EDATA, LW_ESYSTEM. */
 static int measure_snr(struct lw_sparse *run, double *snr_db, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
@@ -116,7 +116,7 @@ static void describe(struct lw_sparse *run)
              share > 1 ? share : 100 * share, share > 1 ? " times" : "% of", noise);
 }
 
-/* The plan depends on the noise but not on the memory: another plan would find other lines. */
+/* Plan again with the measured noise. Free memory never changes the plan of stages: another plan would find other lines. */
 static int probe(struct lw_sparse *run, struct lw_error *err)
 {
     double snr_db;
@@ -154,7 +154,7 @@ static int64_t values_of(const struct lw_sparse *run)
                  lw_sparse_attempt_samples(&run->plan, LW_SFFT_ATTEMPTS));
 }
 
-/* Bytes of the samples that ranks sum, of this rank's sorted list (possibly all samples), and of the engine. */
+/* Bytes of the samples that ranks sum, of this rank's sorted list, which may hold all samples, and of the engine. */
 static struct lw_bytes count_bytes(const struct lw_sparse *run)
 {
     const struct lw_engine *const engine = run->setup.engine;
@@ -286,7 +286,7 @@ static int collect_and_recover(struct lw_sparse *run, int n_attempts, int64_t ch
     return rc ? rc : lw_sparse_checkpoint(run, err);
 }
 
-/* Consecutive channels to be searched, at most `most`: of this rank, or of all ranks if they share the reading. */
+/* Consecutive channels to be searched together: of this rank, or of all ranks if ranks share the reading. */
 struct group {
     int64_t begin, end;
 };
@@ -303,7 +303,7 @@ static struct group next_group(const struct lw_sparse *run, int64_t from, int64_
     return group;
 }
 
-/* Make n_attempts attempts for all channels that need them. Ranks that have finished take part. */
+/* Make n_attempts attempts for all channels that need them. Ranks without channels left take part: the calls are collective. */
 static int search_channels(struct lw_sparse *run, int n_attempts, int64_t most, struct lw_error *err)
 {
     struct group group = next_group(run, run->own_begin, most, n_attempts);
@@ -328,7 +328,7 @@ static int search(struct lw_sparse *run, struct lw_error *err)
     return rc;
 }
 
-/* ---- in words ------------------------------------------------------------------------------------------------------ */
+/* ---- for the plan command ------------------------------------------------------------------------------------------ */
 
 static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err)
 {

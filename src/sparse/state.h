@@ -1,12 +1,12 @@
 /* state.h - a sparse run: the state that its parts share, and the interface of a method of finding lines.
  *
  *     sparse.c    order of a run: plan, open, search, fallback; the dense transform of channels that the method does not explain
- *     method      finds the lines of all channels: stages.c, after a probe of the noise, or published/published.c
+ *     method      finds the lines of all channels, in attempts with more and more samples: stages.c or published/published.c
  *     refine.c    tones between the frequencies of the transform
  *     collect.c   samples from the file to the rank that needs them, by the format's library or by the I/O threads
- *     pace.c      which of the two reads, and across which gaps reading continues
+ *     pace.c      whether library or threads read, and across which gaps reading continues
  *     outcome.c   outcomes of the channels, and the result
- *     memory.c    whether all of it fits
+ *     memory.c    memory of the run, and whether it fits
  *     resume.c    checkpoints, and the outcomes that an earlier run has left */
 #pragma once
 
@@ -19,18 +19,18 @@
 #include "setup/setup.h"
 #include "sfft/reading.h"
 
-/* Outcome of a channel: its figures. All are doubles, and zero except on the channel's rank, so that ranks can add them up. */
+/* Outcome of a channel. All figures are doubles, and zero except on the channel's rank, so that ranks can add them up. */
 struct lw_sparse_outcome {
     double lines;                   /* rows in the table of lines */
-    double residual, noise_power, detection_limit;
+    double residual, noise_power, detection_limit;                  /* see struct lw_sfft_result (sfft/sfft.h) */
     double samples;                 /* samples read */
     double attempts;
-    double is_dense, is_explained;
+    double is_dense, is_explained;  /* all samples were transformed; the lines leave only noise */
     double is_refined;              /* the lines are tones */
-    double off_grid;                /* strongest lines that lie between two frequencies of the transform */
+    double off_grid;                /* lines between two frequencies of the transform; without --refine among the strongest */
 };
 
-/* Bytes on each rank, in addition to limits.base. */
+/* Bytes on each rank, in addition to setup.limits.base, which is resident at the start. */
 struct lw_sparse_bytes {
     int64_t files;                  /* file layer and reader */
     int64_t kept;                   /* kept until the end: lines, figures, buffers of reads, rows of the table */
@@ -47,9 +47,9 @@ enum lw_sparse_stage { LW_SPARSE_READ, LW_SPARSE_COMBINE, LW_SPARSE_COMPUTE, LW_
 struct lw_sparse_records {
     char name[LW_MAX_PATH];
     int fd;                         /* descriptor of the file, on rank 0; -1: no file yet */
-    int64_t bytes;                  /* bytes of the file */
+    int64_t bytes;                  /* bytes of its valid records */
     char *mine, *received;          /* owned; buffers of records that ranks send and receive */
-    int64_t *noted;                 /* owned; [n_channels] state of each channel in its last record */
+    int64_t *noted;                 /* owned; [n_channels] state_of (resume.c) each channel in its last record */
     bool has_failed;                /* writing a record failed: no more are written */
 };
 
@@ -59,7 +59,7 @@ struct lw_sparse;
 struct lw_sparse_method {
     const char *name;               /* name in the result: "sparse", "sfft2" */
     const char *name_with_dense;    /* name if some channels are dense: "sparse and dense" */
-    const char *who, *remedy;       /* refusals: "the sparse transform" needs .., "ask for a smaller --sparsity" */
+    const char *who, *remedy;       /* words of a refusal: "the sparse transform", "ask for a smaller --sparsity" */
 
     /** Choose the method's parameters, and describe them in setup.algorithm. Set run->method to NULL if all channels should be
      * dense. LW_ECONFIG: the request is not possible. */
@@ -71,7 +71,7 @@ struct lw_sparse_method {
     /** Return the bytes needed until the lines are found; host bytes include pinned ones. */
     struct lw_bytes (*bytes)(const struct lw_sparse *run);
 
-    /** Return the samples of a channel in the first pass, for the progress. */
+    /** Return the number of samples of a channel that the first pass reads, for the progress. */
     int64_t (*samples)(const struct lw_sparse *run);
 
     /** Allocate the memory of the search. Not collective. */
@@ -80,7 +80,7 @@ struct lw_sparse_method {
     /** Find the lines of all channels; their outcomes go to run->all. Collective. */
     int (*search)(struct lw_sparse *run, struct lw_error *err);
 
-    /** Print the plan for the plan command, if wanted; correct planned->read_bytes unless all samples are read. Collective. */
+    /** Print the plan if planned->prints; correct planned->read_bytes and seconds unless all samples are read. Collective. */
     int (*print)(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err);
 
     /** Add the method's figures as attributes of the result, and as details to the log. NULL: none. */
@@ -115,12 +115,12 @@ struct lw_sparse {
     bool is_raw;                    /* the I/O threads read the samples directly, at `place` in the file */
     struct lw_reader_place place;
     struct lw_bytes_pace pace;
-    char *buffers;                  /* [n_buffers][buffer_bytes], one read each: one for each I/O thread, or two in turn */
+    char *buffers;                  /* [n_buffers][buffer_bytes]: one for each I/O thread, or two in turn for the library */
     int n_buffers;
     int64_t buffer_bytes;
     double *whole;                  /* all samples of one channel; NULL until needed */
 
-    struct lw_sparse_outcome *mine, *all;       /* [n_channels] */
+    struct lw_sparse_outcome *mine, *all;       /* [n_channels] outcomes: this rank's, others zero; all, once shared */
     struct lw_sfft_line *lines;     /* [own channels][sparsity] */
     struct lw_checkpoint checkpoint;
     struct lw_sparse_records records;
@@ -140,7 +140,7 @@ static inline int lw_sparse_owner(const struct lw_sparse *run, int64_t channel)
     return (int)(((channel / run->piece_channels + 1) * run->n_ranks - 1) / run->n_pieces);
 }
 
-/* Return the channel of the input, the piece, and the piece's first sample on the axis of the view. */
+/* Map a channel of the run to the channel of the input, the piece, and the piece's first sample on the view's axis. */
 static inline int64_t lw_sparse_input(const struct lw_sparse *run, int64_t channel) { return channel % run->piece_channels; }
 static inline int64_t lw_sparse_piece(const struct lw_sparse *run, int64_t channel) { return channel / run->piece_channels; }
 static inline int64_t lw_sparse_first(const struct lw_sparse *run, int64_t channel)
@@ -156,10 +156,10 @@ static inline const char *lw_sparse_channels_text(const struct lw_sparse *run)
 
 /* ---- how samples are read (pace.c) ----------------------------------------------------------------------------------- */
 
-/** Set is_raw and place, alike on all ranks: whether the I/O threads can read the samples directly from the file. Collective. */
+/** Find whether the I/O threads can read samples directly from the file. Sets is_raw, alike on all ranks, and place. Collective. */
 int lw_sparse_locate(struct lw_sparse *run, struct lw_error *err);
 
-/** Set run->pace to rank 0's on all ranks: by a trial if part of many samples will be read directly. Collective. */
+/** Set run->pace, by a trial if few samples of a long part will be read directly. All ranks get rank 0's pace. Collective. */
 int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err);
 
 /** Return whether each read has samples of one channel; else of several channels of one piece. */
@@ -180,7 +180,7 @@ struct lw_sparse_reads {
 /** Count the reads for this rank's list of samples, summed over the ranks. Collective. */
 struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const struct lw_sfft_samples *samples);
 
-/** Log how much is read and why, as one line of rank 0. */
+/** Log on rank 0 how much is read and how. --verbose adds who reads, and the longest gap that is read. */
 void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads);
 
 /** Return the seconds of n_reads reads with `bytes` bytes, of all ranks together. */
@@ -209,10 +209,10 @@ int lw_sparse_collect_whole(struct lw_sparse *run, int64_t channel, struct lw_er
 /** Return LW_EDATA if some samples read so far (run->flaws) are not finite, and --nan does not allow it. Collective. */
 int lw_sparse_check_finite(struct lw_sparse *run, struct lw_error *err);
 
-/** Set samples that are not finite to zero, of [n_samples] (re, im). @return  their number */
+/** Set samples of [n_samples](re, im) that are not finite to zero. @return  number of these samples */
 int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples);
 
-/* ---- what became of the channels (outcome.c) ------------------------------------------------------------------------- */
+/* ---- outcomes of the channels (outcome.c) ---------------------------------------------------------------------------- */
 
 /** Return the most channels of a rank. */
 int64_t lw_sparse_most_own(const struct lw_sparse *run);
@@ -220,7 +220,7 @@ int64_t lw_sparse_most_own(const struct lw_sparse *run);
 /** Return the lines of a channel of this rank, [sparsity]. */
 struct lw_sfft_line *lw_sparse_lines_of(const struct lw_sparse *run, int64_t channel);
 
-/** Store the lines and figures of a result as the outcome of a channel of this rank. */
+/** Store a channel's outcome on its rank: lines and figures of `result`, the other figures from `outcome`. */
 void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft_result *result, struct lw_sparse_outcome outcome);
 
 /** Share the outcomes of all channels with all ranks, from `mine` to `all`. Collective. */
@@ -247,7 +247,7 @@ int64_t lw_sparse_next_unexplained(const struct lw_sparse *run, int64_t from);
 /** Return the bytes of rows that are buffered for the table. */
 int64_t lw_sparse_table_bytes(const struct lw_sparse *run);
 
-/** Return the bytes of both tables if each channel has as many lines as wanted. */
+/** Return the bytes of both tables if each channel has `sparsity` lines, the most. */
 int64_t lw_sparse_most_written(const struct lw_sparse *run);
 
 /** Create the result and write both tables. Collective. */
@@ -271,7 +271,7 @@ int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempt
 /** Return the reader's view for `group` and `block`. */
 struct lw_view_spec lw_sparse_view(const struct lw_sparse *run);
 
-/** Return whether the dense transform fits. Refuse it with LW_ECONFIG otherwise; `why` is the reason for needing it. */
+/** Return whether the dense transform fits. Refuse one that does not, with LW_ECONFIG; `why` is the reason for the transform. */
 bool lw_sparse_fits_dense(const struct lw_sparse *run);
 int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct lw_error *err);
 
@@ -282,14 +282,14 @@ struct lw_sparse_record {
     struct lw_sparse_outcome outcome;
 };
 
-/** Return the host bytes that start allocates. */
+/** Return the host bytes that lw_sparse_resume_start allocates. */
 int64_t lw_sparse_resume_bytes(const struct lw_sparse *run);
 
 /** Reserve the name of the result by a file without tables. Load the outcomes that an earlier run has left into run->mine and
- * run->all. LW_EIO, LW_EDATA, LW_ECONFIG, LW_ESYSTEM. Collective. */
+ * run->all. LW_EIO, LW_EDATA: they cannot be read; LW_ECONFIG: they are of another run, or missing; LW_ESYSTEM. Collective. */
 int lw_sparse_resume_start(struct lw_sparse *run, struct lw_error *err);
 
-/** Write a checkpoint after a group of channels, if one is due. LW_ESTOPPED, LW_EIO. Collective. */
+/** Write a checkpoint after a group of channels, if one is due. LW_ESTOPPED: the run must end now; LW_EIO. Collective. */
 int lw_sparse_checkpoint(struct lw_sparse *run, struct lw_error *err);
 
 /** Save the outcomes for a later run, after the search has ended with `rc`, the same on all ranks. Collective.

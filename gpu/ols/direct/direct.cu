@@ -26,8 +26,8 @@ static size_t real_bytes(const struct lw_cuda_ols_spec *spec) { return spec->pre
 
 bool lw_direct_suits(const struct lw_cuda_ols_spec *spec) { return kernel_of(spec) != nullptr; }
 
-/* The model takes the longer of memory time and arithmetic time, plus 2% of both. Memory runs at 4 TB/s; fused multiply-adds reach
- * about two thirds of their peak rate. A tenth is taken off, because short signals fill the device better without transforms. */
+/* Modelled seconds: the longer of memory time and arithmetic time, plus 2% of both. Memory runs at 4 TB/s; fused multiply-adds
+ * reach about two thirds of their peak rate. A tenth is taken off: short signals fill the device better without transforms. */
 double lw_direct_seconds_per_output(const struct lw_cuda_ols_spec *spec)
 {
     const DirectKernel *k = kernel_of(spec);
@@ -42,7 +42,7 @@ size_t lw_direct_bank_bytes(const struct lw_cuda_ols_spec *spec)
     return (size_t)spec->n_filters * kernel_of(spec)->pad * real_bytes(spec) * (spec->taps_complex ? 2 : 1);
 }
 
-/* bank[f][m] = taps[f][m] rounded, zero from n_taps on; `width` reals each */
+/* Set bank[f][m] to taps[f][m], rounded, and to zero for m >= n_taps. Each tap has `width` reals, each filter `pad` taps. */
 template <class Real> __global__ void direct_bank(Real *bank, const double *taps, int64_t n, int width, int pad, int n_taps)
 {
     const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;

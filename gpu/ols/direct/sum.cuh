@@ -1,17 +1,17 @@
 /* sum.cuh - direct convolution for short filters: y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m].
  *
- * Taps are padded with zeros to a compile-time PAD >= M, so that a thread's window of samples stays in registers while the loop
- * over filters runs. Taps come through L1; all threads read the same tap at the same time, a broadcast. Samples that are not finite
- * count as zero, so that a padded tap adds exactly 0 and every output is the same sum in any block.
+ * A filter has M taps, padded with zeros to a compile-time PAD >= M. A thread's window of samples thus stays in registers
+ * while the loop over filters f runs. All threads read the same tap at the same time through L1, a broadcast. Non-finite
+ * samples count as zero: a padded tap adds exactly 0, and output o of channel c is the same sum in any block.
  *
- *   direct_fast  time fast. A block converts TILE samples and PAD before them into shared memory once: 8 KB, float2 12 KB. Thread
+ *   direct_fast  x[channel][time]. A block converts TILE + PAD samples into shared memory once: 8 KB, float2 12 KB. Thread
  *                i computes RUN vectors of outputs, 16 bytes each; vectors of neighbouring threads adjoin. All reads of the tile
  *                and all stores are thus 16-byte accesses, contiguous over the warp: coalesced, without bank conflicts.
- *   direct_slow  time slow. Thread i of a block takes one channel, for DIRECT_STEPS outputs one after the other. Neighbouring
+ *   direct_slow  x[time][channel]. Thread i of a block takes one channel, for DIRECT_STEPS outputs in turn. Neighbouring
  *                threads have neighbouring channels: coalesced, no shared memory. The PAD - 1 samples before the first output come
- *                from the caches, so that each sample is read (DIRECT_STEPS + PAD - 1) / DIRECT_STEPS times.
+ *                from the caches: each sample is read (DIRECT_STEPS + PAD - 1) / DIRECT_STEPS times on average.
  *
- * Other blocks of the SM hide the latency of the samples; the loop over taps has independent sums for each output of a thread. */
+ * Other blocks of the SM hide the latency of the samples. A thread's outputs have independent sums, whose latencies overlap. */
 #pragma once
 
 #include "gpu/device/stored.cuh"
@@ -22,16 +22,16 @@ struct DirectArgs {
     const void *input;
     void *output;
     const void *taps;               /* [n_filters][PAD], in the computing precision */
-    unsigned *not_finite;
-    int64_t count, n_channels, halo;
-    int64_t pitch;                  /* input samples from channel to channel; time slow: from axis sample to axis sample */
+    unsigned *not_finite;           /* set to 1 if a sample is not finite */
+    int64_t count, n_channels, halo;        /* outputs of a channel; channels; samples before the first output, M - 1 */
+    int64_t pitch;                  /* input samples from one channel to the next; direct_slow: from one time to the next */
     int n_filters;
     enum lw_scalar input_scalar;
     bool input_complex;
     bool aligned;                   /* every row of outputs begins at a multiple of 16 bytes */
 };
 
-/* y += h x. Sample and Tap are real or complex, of one precision; the output is complex if either is. */
+/* Add h x to y. Sample and Tap are real or complex, of one precision; the sample is complex if the tap is. */
 LW_DEVICE void add_product(float &y, float h, float x) { y = fma(h, x, y); }
 LW_DEVICE void add_product(double &y, double h, double x) { y = fma(h, x, y); }
 
@@ -52,7 +52,7 @@ template <class Sample> struct RealOf { using type = Sample; };
 template <> struct RealOf<float2> { using type = float; };
 template <> struct RealOf<double2> { using type = double; };
 
-/* Return sample i of a row as a Sample, zero in place of parts that are not finite. */
+/* Return sample i of a row as a Sample. Parts that are not finite become zero and set `met`. */
 template <class Sample, class Stored, bool COMPLEX> LW_DEVICE Sample direct_sample(const Stored *x, int64_t i, bool &met)
 {
     using Real = typename RealOf<Sample>::type;
@@ -69,7 +69,7 @@ template <class Sample> constexpr bool may_be_complex = sizeof(Sample) > sizeof(
 template <class Sample, int TILE, int PAD, class Stored, bool COMPLEX>
 LW_DEVICE bool fill_tile(Sample *tile, const DirectArgs &a, int64_t channel, int64_t first)
 {
-    /* tile[i] is sample first + i - PAD on the time axis of the outputs; the input begins `halo` samples earlier. */
+    /* tile[i] is input sample first + halo - PAD + i. Output o is the sum over input samples o .. o + halo. */
     const int64_t row = a.halo + a.count, start = first + a.halo - PAD;
     const Stored *x = (const Stored *)a.input + channel * a.pitch * (COMPLEX ? 2 : 1);
     bool met = false;
