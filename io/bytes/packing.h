@@ -11,7 +11,7 @@
 enum { LW_MOST_MISSING = 4, LW_PACKING_TEXT = 240 };
 
 struct lw_packing {
-    bool is_on;                 /* false: stored numbers are the values; the members below do not count */
+    bool is_on;                 /* false: stored numbers are the values; the members below are not used */
     bool has_other_sign;        /* signed integers are to be read as unsigned, and unsigned as signed */
     double scale, offset;       /* a complex number gets the offset in its real part only */
     double low, high;           /* valid range of real numbers; infinite: no limit */

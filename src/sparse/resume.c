@@ -31,7 +31,7 @@ int64_t lw_sparse_resume_bytes(const struct lw_sparse *run)
     return 2 * buffer_bytes(run) + run->n_channels * (int64_t)sizeof(int64_t);
 }
 
-/* State of a channel, from its attempts and the dense transform; 0: nothing is known. */
+/* State of a channel: its attempts, plus INT32_MAX once it is dense. 0: it has no outcome yet. */
 static int64_t state_of(const struct lw_sparse_outcome *outcome)
 {
     return (int64_t)outcome->attempts + (outcome->is_dense != 0 ? INT32_MAX : 0);

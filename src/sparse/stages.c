@@ -36,7 +36,7 @@ static struct lw_sfft_plan probe_plan(const struct lw_sparse *run)
 
 static int64_t tried(const struct lw_sparse *run, int64_t i) { return i * run->n_channels / count_tried(run); }
 
-/* Samples of a channel that the probe reads; 0 for channels that are not probed. */
+/* Number of samples of a channel that the probe reads; 0 for channels that are not probed. */
 static int64_t probe_samples(const struct lw_sparse *run, int64_t channel)
 {
     const int64_t i = lw_divide_up(channel * count_tried(run), run->n_channels);
