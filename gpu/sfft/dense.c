@@ -104,7 +104,7 @@ static int fetch(const struct dense *dense, cudaError_t status, void *to, const 
     return lw_cuda_check(status, "choosing the largest coefficients", err);
 }
 
-/* Find the digits of the least of the wanted coefficients. n_lines: how many coefficients from there on, at most `wanted`. */
+/* Find the key (dense.h) of the k-th largest coefficient, k = sparsity. n_lines: coefficients from this key upwards, at most k. */
 static int find_least(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
                       unsigned short digits[LW_SFFT_DENSE_DIGITS], int64_t *n_lines, struct lw_error *err)
 {
@@ -122,7 +122,7 @@ static int find_least(const struct dense *dense, const struct lw_sfft_dense_spec
         while (value > 0 && above + (int64_t)counts[value] < wanted)
             above += (int64_t)counts[value--];
         digits[i] = (unsigned short)value;
-        if (above + (int64_t)counts[value] <= wanted) {     /* all with this digit are wanted, so the later digits may stay 0 */
+        if (above + (int64_t)counts[value] <= wanted) {     /* all coefficients with this digit are wanted: later digits stay 0 */
             above += (int64_t)counts[value];
             break;
         }

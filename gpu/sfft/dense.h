@@ -6,19 +6,19 @@
 #include "gpu/host/device.h"
 #include "gpu/sfft/launch.h"
 
-/** Each transform allocates and frees its device memory. Without wants_spectrum `samples` keeps its contents. */
+/** The CUDA engine's dense transform. A call allocates and frees device memory; without wants_spectrum it only reads `samples`. */
 extern const struct lw_dense_ops lw_cuda_dense_ops;
 
 /* ---- kernels ---- */
 
-/* Coefficients are ordered by the bits of |X|^2, equal ones by falling frequency. This key of LW_SFFT_DENSE_DIGITS digits of 16
- * bits is compared from its top digit down. */
+/* Coefficients are ordered by a key of LW_SFFT_DENSE_DIGITS digits of 16 bits, top digit first: the bits of |X|^2, then those of
+ * the complemented frequency, so that the lower of equals wins. */
 enum { LW_SFFT_DENSE_DIGITS = 7, LW_SFFT_DENSE_VALUES = 65536, LW_SFFT_DENSE_PARTS = 1024 };
 
 struct lw_sfft_dense_spectrum {
     const double2 *values;      /* [n_bins], on the device */
     int64_t n_bins;
-    double least;               /* least |X|^2 that counts; 0 never counts */
+    double least;               /* least |X|^2 of a coefficient to be selected; coefficients of 0 never are */
     int64_t n_single;           /* 0: each bin occurs once in the whole spectrum; else twice, except bins 0 and n_single - 1 */
 };
 
@@ -28,7 +28,7 @@ LW_C_BEGIN
 cudaError_t lw_sfft_dense_count(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits, int n_digits,
                                 unsigned long long *counts, cudaStream_t stream);
 
-/** List the coefficients whose key is at least `digits` (all given), in any order; `count`, 0 before, becomes their number. */
+/** List the coefficients whose key is at least `digits` (the whole key), in any order; *count, 0 before, becomes their number. */
 cudaError_t lw_sfft_dense_collect(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
                                   struct lw_sfft_line *lines, unsigned long long *count, cudaStream_t stream);
 

@@ -1,6 +1,6 @@
-/* dense_kernels.cu - selects the k largest of all coefficients by radix selection. One pass counts the values of one 16-bit digit,
- * among the coefficients that agree in all higher digits. A few passes at memory speed thus find the k-th largest exactly. In all
- * kernels neighbouring threads read neighbouring coefficients (coalesced). */
+/* dense_kernels.cu - selects the k largest of all coefficients by radix selection on their keys (dense.h). One pass counts the
+ * values of one 16-bit digit, among the keys whose higher digits are those of the k-th largest. A few passes at memory speed thus
+ * find the k-th largest key exactly. In all kernels neighbouring threads read neighbouring coefficients (coalesced). */
 #include "gpu/device/fft.cuh"
 #include "gpu/sfft/dense.h"
 
@@ -17,7 +17,7 @@ LW_DEVICE double energy_of(double2 x) { return fma(x.x, x.x, x.y * x.y); }
 
 LW_DEVICE bool counts(const lw_sfft_dense_spectrum &s, double energy) { return energy > 0 && energy >= s.least; }
 
-/* Digit i of a coefficient's key: four digits of its energy, then three of its frequency, which is below 2^48. */
+/* Digit i of a coefficient's key: four digits of its energy, then three of its frequency (below 2^48), complemented. */
 LW_DEVICE unsigned digit_of(double energy, int64_t frequency, int i)
 {
     const unsigned long long bits = i < 4 ? (unsigned long long)__double_as_longlong(energy) : ~(unsigned long long)frequency;
@@ -53,7 +53,7 @@ collect(lw_sfft_dense_spectrum s, Digits digits, lw_sfft_line *lines, unsigned l
     }
 }
 
-/* Each block sums its share of the bins in a fixed order. */
+/* Each block sums the energy of its share of the bins, in a fixed order. */
 __global__ void __launch_bounds__(THREADS) sum_energy(lw_sfft_dense_spectrum s, double *sums)
 {
     __shared__ double of_thread[THREADS];

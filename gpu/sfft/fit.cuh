@@ -1,10 +1,10 @@
 /* fit.cuh - fits all amplitudes at once, by least squares over all buckets.
  *
- * A maps amplitudes to buckets; the normal equations A* A x = A* u are set up once. A line shares buckets with few others, so a
- * row of A* A has about ten entries. Lines are first sorted by frequency, which gives every sum a fixed order. The solver is
- * conjugate gradients with one barrier per step (Ghysels, Vanroose, Parallel Computing 40, 2014). Both scalar products of a step
- * and the image of the residue are computed between the same barriers; the images of direction and residue follow by the same
- * recurrences as these vectors. */
+ * A maps amplitudes to buckets, and u is the rest that the amplitudes so far leave. Their correction x solves M x = A* u, where
+ * M = A* A. A line shares buckets with few others, so a row of M has about ten entries. Lines are first sorted by frequency, which
+ * gives every sum a fixed order. The solver is conjugate gradients with one barrier per step (Ghysels, Vanroose, Parallel Computing
+ * 40, 2014). The image of a vector v is M v. Images of residue and direction follow by the recurrences of these vectors. Between
+ * two barriers a step computes anew only the image of the residue's image, and both scalar products. */
 #pragma once
 
 #include "gpu/sfft/peel.cuh"
@@ -25,7 +25,7 @@ struct SfftIntervals {
 
 LW_DEVICE SfftIntervals intervals_of(const int64_t *frequency, int count)
 {
-    double2 most = {0, 0};      /* 2^48 - the lowest, and the highest frequency */
+    double2 most = {0, 0};      /* 2^48 - the lowest frequency, and the highest: one maximum finds both */
     for (int j = (int)threadIdx.x; j < count; j += SfftTeam::THREADS)
         most = combined<SfftLargest>(most, {281474976710656.0 - (double)frequency[j], (double)frequency[j]});
     most = block_combine<SfftLargest>(most);
@@ -33,8 +33,8 @@ LW_DEVICE SfftIntervals intervals_of(const int64_t *frequency, int count)
     return {lowest, SFFT_INTERVALS / (most.y - lowest + 1)};
 }
 
-/* Sort all lines by interval into shared memory, in any order within an interval; interval i ends at end[i]. Each block sorts for
- * itself, which is faster than a barrier of the team. */
+/* Sort all lines by interval into shared memory, in any order within an interval; interval i ends at end[i]. Every block sorts all
+ * lines, which is faster than a barrier of the team. */
 LW_ONCE void deal_lines(const int64_t *frequency, int count, const SfftIntervals &intervals)
 {
     constexpr int EACH = SFFT_INTERVALS / SfftTeam::THREADS;
@@ -61,7 +61,7 @@ LW_ONCE void deal_lines(const int64_t *frequency, int count, const SfftIntervals
     __syncthreads();
 }
 
-/* Call place(line, number) for every line; lines are numbered by frequency. */
+/* Call place(line, number) for every line, in one thread each; `number` is its rank by frequency. */
 template <class Place> LW_DEVICE void rank_lines(const int64_t *frequency, int count, Place place)
 {
     const auto &sort = shared_of_block().scratch.sort;
@@ -78,7 +78,7 @@ template <class Place> LW_DEVICE void rank_lines(const int64_t *frequency, int c
     }
 }
 
-/* Copy the lines to keep to the other array. */
+/* Copy the lines with r.keep into the other array, and clear the table. */
 LW_DEVICE void select_lines(const lw_sfft_recovery &r, int from)
 {
     const auto is_kept = [&r](int line) { return r.keep[line] != 0; };
@@ -93,7 +93,7 @@ LW_DEVICE void select_lines(const lw_sfft_recovery &r, int from)
 
 /* ---- buckets of the lines ----------------------------------------------------------------------------------------------- */
 
-/* Parameters that peeling and fitting share. */
+/* Parameters of all looks of an attempt; a look is a pass of peeling and fitting. */
 struct SfftLook {
     int check;                  /* number of the stage that checks; earlier stages are fitted */
     double scale;               /* factor applied to the measured values */
@@ -128,7 +128,7 @@ LW_DEVICE void trace_plane(const lw_sfft_recovery &r, const SfftLook &look, int 
         trace_buckets(r, look, s, line, place);
 }
 
-/* Record the buckets and phases of every line in every plane up to stage `check`. */
+/* Trace every line: record its buckets and phases in every plane of the stages up to and including `check`. */
 LW_DEVICE void trace_lines(const lw_sfft_recovery &r, const SfftLook &look, int lines)
 {
     const int n_planes = look.n_planes(), n_lines = r.control->n_lines;
@@ -136,7 +136,7 @@ LW_DEVICE void trace_lines(const lw_sfft_recovery &r, const SfftLook &look, int 
         trace_plane(r, look, (int)(i / n_planes), (int)(i % n_planes), r.frequency[lines][i / n_planes]);
 }
 
-/* Enter the lines with their numbers into the table, which is clear. The last threads do it: they have the least other work. */
+/* Enter the lines and their numbers into the clear table, and reset the counters. The last threads have the least other work. */
 LW_DEVICE void enter_lines(const lw_sfft_recovery &r, int lines)
 {
     const int n_lines = r.control->n_lines;
@@ -152,7 +152,7 @@ LW_DEVICE void enter_lines(const lw_sfft_recovery &r, int lines)
     }
 }
 
-/* Sort few lines: a warp compares one line with all others, then traces it. */
+/* Sort and trace few lines: a warp compares one line with all others, then traces it (trace_lines). */
 LW_DEVICE void sort_and_trace(const lw_sfft_recovery &r, const SfftLook &look, int from, int count)
 {
     int64_t *const frequency = shared_of_block().scratch.frequency;
@@ -183,7 +183,7 @@ LW_DEVICE void sort_lines(const lw_sfft_recovery &r, int from, int count)
         count_before(count, is_before, place);
 }
 
-/* Sort the lines by frequency into the other array, and trace them up to stage `check`. Clear the table for the new numbers. */
+/* Sort the lines by frequency into the other array, and trace them. Clear the table, as the lines have new numbers. */
 LW_DEVICE void arrange_lines(const lw_sfft_recovery &r, const SfftLook &look, int from)
 {
     const int count = r.control->n_lines;
@@ -202,8 +202,8 @@ LW_DEVICE void arrange_lines(const lw_sfft_recovery &r, const SfftLook &look, in
 
 /* ---- the normal equations, SFFT_LANES threads for each line and stage ------------------------------------------------ */
 
-/* Numbers of the lines whose buckets overlap those of one line in a stage, ascending, then INT_MAX. They are few: a bucket holds
- * less than one line on average. Beyond LW_SFFT_DEVICE_ROW the highest numbers are lost, which the check stage would show. */
+/* Numbers of the lines that share buckets with one line in a stage, ascending, then INT_MAX. A bucket holds less than one line on
+ * average, so they are few. Of more than LW_SFFT_DEVICE_ROW the highest are dropped; the check stage would show the error. */
 struct SfftNeighbours {
     int line[LW_SFFT_DEVICE_ROW];
 
@@ -231,7 +231,7 @@ LW_DEVICE SfftNeighbours find_neighbours(const lw_sfft_recovery &r, const SfftLo
 #pragma unroll
     for (int k = 0; k < BUCKETS; ++k)
         other[k] = r.head[stage.first_bucket + wrapped(middle + k - REACH, (int)stage.n_buckets)];
-    for (bool are_more = true; are_more;) {     /* one line of each bucket per turn: their loads are in flight together */
+    for (bool are_more = true; are_more;) {     /* a turn takes the next line of every bucket: five loads are in flight */
         int next[BUCKETS];
         are_more = false;
 #pragma unroll
@@ -249,7 +249,7 @@ LW_DEVICE SfftNeighbours find_neighbours(const lw_sfft_recovery &r, const SfftLo
     return found;
 }
 
-/* Overlap of one line's three buckets with those of another line `apart` buckets to the right. */
+/* Return the scalar product of the gains of two lines; the second line's bucket is `apart` buckets to the right. */
 LW_DEVICE double overlap(const double *gain, const double *other_gain, int apart)
 {
     double sum = 0;
@@ -278,7 +278,7 @@ LW_DEVICE double2 coupling(const lw_sfft_recovery &r, const SfftLook &look, int 
     return scaled(sum, overlap(r.gain + 3 * mine, r.gain + 3 * others, apart));
 }
 
-/* This thread's share of A* applied to the rest, for one line and one stage. */
+/* Return this thread's share of an entry of A* u: one line, one stage, some of its shifts. */
 LW_DEVICE double2 project(const lw_sfft_recovery &r, const SfftLook &look, int s, int line)
 {
     const SfftStage &stage = stage_at(s);
@@ -299,7 +299,7 @@ LW_DEVICE double2 project(const lw_sfft_recovery &r, const SfftLook &look, int s
     return sum;
 }
 
-/* Find the neighbours of a line in one stage, and write its row of A* A. */
+/* Find the neighbours of a line in one stage, and write this stage's part of the line's row of M. */
 LW_DEVICE void set_up_row(const lw_sfft_recovery &r, const SfftLook &look, int s, int line)
 {
     const int lane = SfftTeam::lane() % SFFT_LANES;
@@ -318,8 +318,8 @@ LW_DEVICE void set_up_row(const lw_sfft_recovery &r, const SfftLook &look, int s
     }
 }
 
-/* Set up rows, diagonal and right side (the first residue) from the stages before `check`. A warp takes a line; SFFT_LANES threads
- * of it take a stage. The sum of the diagonal goes to partial[2]. */
+/* Set up M, rows and diagonal, and A* u, the first residue, from the stages before `check`. A warp takes a line; SFFT_LANES threads
+ * of the warp take a stage. The sum of the diagonal goes to partial[2]. */
 LW_DEVICE void set_up_fit(const lw_sfft_recovery &r, const SfftLook &look)
 {
     const int lane = SfftTeam::lane();
@@ -348,7 +348,7 @@ LW_DEVICE void set_up_fit(const lw_sfft_recovery &r, const SfftLook &look)
 
 /* ---- conjugate gradients, SFFT_ROW_LANES threads for each line ------------------------------------------------------- */
 
-/* Entry e of a line's row; other = -1: no entry. */
+/* Entry of a line's row of M: the number of the other line (-1: no entry) and the value. */
 struct SfftEntry {
     int other;
     double2 value;
@@ -361,7 +361,7 @@ LW_DEVICE SfftEntry load_entry(const lw_sfft_recovery &r, const SfftLook &look, 
     return {other, other >= 0 ? r.row_value[at] : double2{0, 0}};
 }
 
-/* A thread's state during the fit. If no thread has several lines, shared memory holds its share of its line's row. */
+/* A thread's state during the fit. If no thread has several lines (has_one), shared memory holds the shares of the rows. */
 struct SfftFit {
     int n_lines;
     bool has_one;               /* no thread has more than one line */
@@ -385,7 +385,7 @@ LW_DEVICE SfftFit begin_fit(const lw_sfft_recovery &r, const SfftLook &look)
     return fit;
 }
 
-/* Return (A* A x) for one line. */
+/* Return the entry of M x for one line, to all its SFFT_ROW_LANES threads. */
 LW_DEVICE double2 apply_row(const lw_sfft_recovery &r, const SfftLook &look, const SfftFit &fit, int64_t line, const double2 *x)
 {
     const auto &held = shared_of_block().scratch.row;
@@ -405,8 +405,8 @@ LW_DEVICE double2 apply_row(const lw_sfft_recovery &r, const SfftLook &look, con
     return {sum.x + r.diagonal[line] * x[line].x, sum.y + r.diagonal[line] * x[line].y};
 }
 
-/* Call step(line) for all lines, by SFFT_ROW_LANES threads each; all lanes of a working warp take part. Return the sum of the
- * results, counting each line once. */
+/* Call step(line, is_mine) for all lines, in SFFT_ROW_LANES threads each; is_mine is true in one of these. All threads of a warp
+ * that has a line call it. Return this thread's sum of the results where is_mine. */
 template <class Step> LW_DEVICE double2 sum_over_lines(int n_lines, Step step)
 {
     const int64_t rounded = ((int64_t)n_lines * SFFT_ROW_LANES + 31) / 32 * 32;
@@ -420,17 +420,15 @@ template <class Step> LW_DEVICE double2 sum_over_lines(int n_lines, Step step)
     return sum;
 }
 
-/* Return |residue|^2, and the product of the residue with its image. */
 LW_DEVICE double2 products_of(double2 residue, double2 image)
 {
     return {energy_of(residue), residue.x * image.x + residue.y * image.y};
 }
 
-/* a + by b */
 LW_DEVICE double2 with_part(double2 a, double by, double2 b) { return {a.x + by * b.x, a.y + by * b.y}; }
 
-/* One step of the fit. The next direction is the residue plus `turn` times the last direction; amplitudes move along it by
- * `length`. image_image: the image of the last image, if each thread has one line. */
+/* Make one step of the fit. The next direction is the residue plus `turn` times the last direction; amplitudes move along it by
+ * `length`. image_image: M M residue, used if each thread has at most one line. */
 LW_DEVICE void step_fit(const lw_sfft_recovery &r, const SfftLook &look, const SfftFit &fit, double2 *amplitude, int step,
                         double turn, double length, double2 image_image)
 {
@@ -457,7 +455,7 @@ LW_DEVICE void step_fit(const lw_sfft_recovery &r, const SfftLook &look, const S
     }), r.control->partial[(step + 1) % 2]);
 }
 
-/* Fit all amplitudes to a tenth of the deviation that noise causes; return the number of steps. */
+/* Fit all amplitudes until their error is a tenth of the one that noise causes; return the number of steps. */
 LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, int lines, double noise)
 {
     const SfftFit fit = begin_fit(r, look);
@@ -472,7 +470,7 @@ LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, in
     double before = 0, length = 0;
     int step = 0;
     for (; step < LW_SFFT_FIT_STEPS; ++step) {
-        const SfftPartials given = load_partials(r.control->partial[step % 2]);      /* loads run meanwhile */
+        const SfftPartials given = load_partials(r.control->partial[step % 2]);      /* these loads run during apply_row */
         const double2 image_image =
             fit.has_one && fit.has_work ? apply_row(r, look, fit, fit.line, r.image[step % 2]) : double2{0, 0};
         const double2 products = combine_partials<SfftSum>(given);
@@ -490,7 +488,7 @@ LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, in
 
 /* ---- the rest -------------------------------------------------------------------------------------------------------- */
 
-/* Reset the rest to the measured values, in fixed point. */
+/* Reset the rest to the scaled measured values, in fixed point. */
 LW_ONCE void reset_rest(const lw_sfft_recovery &r, const SfftLook &look)
 {
     const SfftStage &last = stage_at(look.check);
@@ -539,7 +537,7 @@ LW_DEVICE double measure_energies(const lw_sfft_recovery &r, int check)
     return all;
 }
 
-/* Return whether the energy is less than any line must have. */
+/* Return whether `all`, the energy of the rest, is too small for a line in every locating stage. */
 LW_DEVICE bool has_no_line(double all, int check, double noise)
 {
     bool has_none = true;
@@ -548,8 +546,8 @@ LW_DEVICE bool has_no_line(double all, int check, double noise)
     return has_none;
 }
 
-/* Return whether no stage can show more noise than `least`, if the energy of all stages together is `all`. Half of a stage's
- * buckets have at least the median, so the median is at most 2 all per bucket; 2.02 allows for its error of a part in 256. */
+/* Return whether no stage can show more noise than `least` if the energy of all stages together is `all`. Half of a stage's bucket
+ * energies are at least their median, which is thus at most 2 all / B. Instead of 2, 2.02 allows for select_value's error. */
 LW_DEVICE bool has_least_noise(double all, int check, double least)
 {
     bool is_least = true;
@@ -561,7 +559,7 @@ LW_DEVICE bool has_least_noise(double all, int check, double least)
     return is_least;
 }
 
-/* Measure the noise of the rest, and whether the rest holds no line. If the energy alone shows both, the quantile is skipped. */
+/* Measure the noise of the rest, and whether the rest holds no line. A small enough energy decides both without a quantile. */
 LW_DEVICE void measure_rest(const lw_sfft_recovery &r, int check, SfftProgress &progress)
 {
     team_give<SfftSum>({measure_energies(r, check), 0}, r.control->partial[3]);
@@ -579,7 +577,7 @@ LW_DEVICE void measure_rest(const lw_sfft_recovery &r, int check, SfftProgress &
 
 /* ---- all together ---------------------------------------------------------------------------------------------------- */
 
-/* Fit amplitudes to the traced lines and the rest that these leave. Afterwards the rest is reset to the measured values. */
+/* Correct the amplitudes of the traced lines by a fit to the rest that they leave. Then reset the rest to the measured values. */
 LW_DEVICE void fit_to_rest(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
     set_up_fit(r, look);
@@ -590,7 +588,7 @@ LW_DEVICE void fit_to_rest(const lw_sfft_recovery &r, const SfftLook &look, Sfft
     progress.n_steps += fit_amplitudes(r, look, progress.lines, progress.noise);
 }
 
-/* Return the least energy, over all stages, among this thread's lines; NaN if a line has NaN. Each block goes through all lines. */
+/* Return the least energy among this thread's lines, summed over the stages; NaN if a line has NaN. Each block takes all lines. */
 LW_DEVICE double weakest_line(const lw_sfft_recovery &r, int lines)
 {
     const int n_lines = r.control->n_lines;
@@ -603,8 +601,8 @@ LW_DEVICE double weakest_line(const lw_sfft_recovery &r, int lines)
     return least;
 }
 
-/* Remove lines that the fit has shown to be none; return whether there were any. If so, the rest is as measured: the other lines
- * must be traced again and subtracted. Each block itself sees whether there are none, without a barrier of the team. */
+/* Remove lines that the fit has shown to be false; return whether any was. If so, the rest is as measured: the other lines must be
+ * traced again and subtracted. Every block tests all lines, so a fit without false lines needs no barrier of the team. */
 LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, double weakest, SfftProgress &progress)
 {
     const double least = LW_SFFT_SIGNIFICANCE * progress.noise * stage_at(0).window_energy;
@@ -622,14 +620,14 @@ LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, doub
     reset_rest(r, look);
     progress.lines = 1 - progress.lines;
     const int n_dropped = r.control->n_dropped;
-    SfftTeam::sync();           /* all threads know the old number */
+    SfftTeam::sync();           /* all threads have read the old n_lines */
     if (SfftTeam::is_leader())
         r.control->n_lines = n_lines - n_dropped;
     SfftTeam::sync();
     return true;
 }
 
-/* Sort the lines, fit all amplitudes, and remove what proves to be no line; if any was removed, fit once more. */
+/* Sort the lines, fit all amplitudes, and remove false lines; if any was removed, fit once more. */
 LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
     arrange_lines(r, look, progress.lines);
@@ -639,7 +637,7 @@ LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftPr
             trace_lines(r, look, progress.lines);
             SfftTeam::sync();
         }
-        for (int i = is_again ? 0 : 1; i < 2; ++i) {        /* a second time the rest must be computed first */
+        for (int i = is_again ? 0 : 1; i < 2; ++i) {        /* is_again: i = 0 first subtracts the kept lines */
             if (i == 1)
                 fit_to_rest(r, look, progress);
             subtract_lines(r, look, progress.lines);

@@ -1,8 +1,8 @@
-/* fold.cu - multiplies samples by the window and folds them to rows of B sums.
+/* fold.cu - multiplies samples by the window and folds them to planes of B sums (launch.h).
  *
- * One thread makes one sum: bucket b of one plane. It has about 5 samples (2 h + 1 over B), scattered over the signal on the
- * device, so it issues all their loads at once to overlap their latencies. Neighbouring threads share only the taps, whose reads
- * are coalesced. Indices advance by B sigma modulo n, so a thread needs only two modular products, for its first index and the
+ * One thread makes one sum: bucket b of one plane. A sum has about 5 samples (2 h + 1 over B), scattered over the signal on the
+ * device, so the thread issues all their loads at once to overlap their latencies. Neighbouring threads share only the taps, whose
+ * reads are coalesced. Indices advance by B sigma modulo n, so a thread needs only two modular products: its first index and the
  * step. Grid: (buckets / THREADS, planes). */
 #include "gpu/device/stored.cuh"
 #include "gpu/sfft/launch.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int THREADS = 128;
 
-/* Samples of one plane, read from a signal on the device, from tap i on in steps of B. */
+/* Source of samples: a signal on the device. A walk visits the samples of one bucket, from tap i on in steps of B taps. */
 template <class Real, bool IS_COMPLEX> struct Signal {
     const void *samples;
     lw_sfft_device_control *control;
@@ -23,7 +23,7 @@ template <class Real, bool IS_COMPLEX> struct Signal {
 
     LW_DEVICE Walk begin(const lw_sfft_device_stage &stage, int d, int64_t i) const
     {
-        const int64_t place = mod_wrap(stage.shift[d] + i, stage.n);        /* a window is shorter than the signal */
+        const int64_t place = mod_wrap(stage.shift[d] + i, stage.n);        /* one wrap suffices, as 2 h < n */
         const int64_t at = mod_multiply(stage.sigma, place < stage.n ? place : place - stage.n, stage.n, stage.inverse_n);
         const int64_t step = mod_multiply(stage.sigma, stage.n_buckets, stage.n, stage.inverse_n);
         return {mod_add(at, stage.tau, stage.n), step};
@@ -49,7 +49,7 @@ template <class Real, bool IS_COMPLEX> struct Signal {
     }
 };
 
-/* Samples of one plane that the host has gathered; they are contiguous. */
+/* Source of samples: rows that the host has gathered; the samples of a row are contiguous. */
 struct Rows {
     const double2 *samples;
 
@@ -76,7 +76,7 @@ template <class Source> __global__ void __launch_bounds__(THREADS)
 fold(lw_sfft_device_range range, Source source, double2 *values, lw_sfft_device_control *control)
 {
     constexpr int LOADS = 6;            /* loads in flight per thread */
-    wait_for_predecessor();             /* never waits: the call lets the next kernel start early */
+    wait_for_predecessor();             /* waits for nothing here; lets the next kernel start early */
     const int64_t b = blockIdx.x * (int64_t)THREADS + threadIdx.x;
     if (b == 0 && blockIdx.y == 0) {
         control->arrivals = 0;

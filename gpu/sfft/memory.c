@@ -75,7 +75,7 @@ void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *ar
     const int64_t slots = (int64_t)1 << sizes.table_bits;
     r->rest = lw_arena_take(arena, 2 * sizes.n_values * (int64_t)sizeof *r->rest);
     r->energies = lw_arena_take(arena, sizes.n_buckets * (int64_t)sizeof *r->energies);
-    const int64_t of_blocks = sizes.n_buckets + LW_SFFT_DEVICE_BLOCKS * LW_SFFT_DEVICE_THREADS;     /* parts rounded up */
+    const int64_t of_blocks = sizes.n_buckets + LW_SFFT_DEVICE_BLOCKS * LW_SFFT_DEVICE_THREADS;     /* rounded up for each block */
     r->candidates = lw_arena_take(arena, of_blocks * (int64_t)sizeof *r->candidates);
     r->head = lw_arena_take(arena, sizes.n_buckets * (int64_t)sizeof *r->head);
     r->key = lw_arena_take(arena, slots * (int64_t)sizeof *r->key);
@@ -95,7 +95,7 @@ void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *ar
     r->capacity = sizes.capacity;
 }
 
-/* Median of the mean of D exponential variables, about 1 - 1 / (3 D). */
+/* Median of a bucket's energy in noise of mean energy 1: the mean of D exponential variables, about 1 - 1 / (3 D). */
 static double median_of_energies(int n_shifts) { return n_shifts == 1 ? M_LN2 : 1 - 1.0 / (3 * n_shifts); }
 
 struct lw_sfft_device_stage lw_sfft_memory_stage(const struct lw_sfft_memory *memory, const struct lw_sfft_layout *layout,

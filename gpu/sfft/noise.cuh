@@ -1,15 +1,15 @@
-/* noise.cuh - estimates the noise from quantiles of the bucket energies: lines fill only part of the buckets.
+/* noise.cuh - estimates the noise from quantiles of the bucket energies, up to the median: lines raise only part of the buckets.
  *
- * One block takes one stage, and finds the value of a rank digit by digit, eight bits at a time from the top. (Energies are not
- * negative, so floats order like their bits.) Two digits give the value to a part in 256, which is more exact than the relation of
- * quantile and noise. */
+ * One block takes one stage, and finds the energy of a given rank digit by digit, eight bits at a time from the top. (Energies are
+ * not negative, so floats order like their bits.) Two digits give the energy to a part in 256, which is more exact than the
+ * relation of quantile and noise. */
 #pragma once
 
 #include "gpu/sfft/stage.cuh"
 
 #include "sfft/rules.h"
 
-/* Find the digit of a histogram of 256 at which `rank` falls, and the rank left in it. All threads of a warp take part. */
+/* Find the bin of a histogram of 256 into which `rank` falls, and the rank within that bin. All threads of a warp take part. */
 LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *digit, unsigned *rest)
 {
     constexpr int EACH = 8;
@@ -36,10 +36,10 @@ LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *di
     }
 }
 
-/* Return about the value at place `rank` of the sorted x. All threads of a block take part. */
+/* Return the value at place `rank` of the sorted x, to a part in 256. All threads of a block take part. */
 LW_DEVICE float select_value(const float *x, int64_t count, unsigned rank)
 {
-    constexpr int DIGITS = 2, LOWEST = 31 - 8 * DIGITS;     /* bits not looked at; the sign is 0 */
+    constexpr int DIGITS = 2, LOWEST = 31 - 8 * DIGITS;     /* LOWEST: low bits that no digit covers; the sign is 0 */
     SfftShared &shared = shared_of_block();
     unsigned bits = 0;
     for (int i = (int)threadIdx.x; i < DIGITS * 256; i += SfftTeam::THREADS)

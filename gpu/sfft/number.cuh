@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/* a b mod n for 0 <= a, b < n <= 2^48; inverse = 1.0 / n. The quotient may be off by one, which is corrected. */
+/* a b mod n for 0 <= a, b < n <= 2^48; inverse = 1.0 / n. A quotient that is off by one is corrected. */
 LW_DEVICE int64_t mod_multiply(int64_t a, int64_t b, int64_t n, double inverse)
 {
     const int64_t quotient = (int64_t)((double)a * (double)b * inverse);
@@ -25,7 +25,7 @@ LW_DEVICE int64_t mod_add(int64_t a, int64_t b, int64_t n)
 /* Reduce -n < a < n to 0 .. n-1. */
 LW_DEVICE int64_t mod_wrap(int64_t a, int64_t n) { return a < 0 ? a + n : a; }
 
-/* exp(2 pi i turns / n) for 0 <= turns < n */
+/* exp(2 pi i turns / n) for 0 <= turns < n; inverse = 1.0 / n */
 LW_DEVICE double2 turned(int64_t turns, double inverse)
 {
     double2 w;

@@ -1,12 +1,12 @@
 /* peel.cuh - peeling: if a bucket holds just one line, find that line and subtract it from all stages. Each round treats all
  * buckets of all stages at once.
  *
- * A round has two halves, with a barrier between them. First it looks into every bucket: eight threads, one per shift, decide
+ * A round has two halves, with a barrier between them. In the first, eight threads per bucket, which share its shifts, decide
  * whether the bucket may hold one line, and find that line. If there are more buckets than groups of eight, one thread per bucket
- * first discards those that cannot. A line becomes a candidate. If several stages see the same line, the purest bucket gets it, by
- * a claim in the table of frequencies. After the barrier each block subtracts its own candidates, one thread per line and plane.
- * The strictest tolerance that yields any candidate applies; it is chosen between the halves. Sums are in fixed point and choices
- * depend on values only, so the order of threads does not matter. */
+ * first discards buckets that cannot hold one line. A line found is a candidate, and claims its slot in a hash table of
+ * frequencies. If several see the same line, the purest wins: there the line leaves the least part of the energy unexplained. A
+ * tolerance limits that part: the strictest one of sfft/rules.h that admits a candidate. In the second half each block subtracts
+ * its winners, one thread per line and plane. Fixed-point sums and choices by value make the order of threads irrelevant. */
 #pragma once
 
 #include "gpu/sfft/noise.cuh"
@@ -55,14 +55,13 @@ LW_ONCE void table_clear(const lw_sfft_recovery &r)
 
 /* ---- one bucket ------------------------------------------------------------------------------------------------------ */
 
-/* The parameters of a round. */
 struct SfftRound {
     int number;                 /* number among all rounds so far */
     int check;                  /* number of the stage that checks, which is not searched */
     double noise;               /* noise per sample */
-    int most_level;             /* loosest tolerance that counts */
-    int half;                   /* index of the counters in control */
-    int64_t part;               /* room for a block's candidates */
+    int most_level;             /* index of the loosest tolerance that counts */
+    int half;                   /* number % 2: index of control's n_of_level and energy */
+    int64_t part;               /* most candidates of a block */
 };
 
 LW_DEVICE double tolerance_of(int level)
@@ -75,21 +74,21 @@ LW_DEVICE double tolerance_of(int level)
     return value;
 }
 
-/* Sums over the shifts of a bucket. */
+/* Sums over the shifts of a bucket: of |u|^2, and of |u|. */
 struct SfftSums {
     double energies, magnitudes;
 
     LW_DEVICE void add(double2 u)
     {
         const double energy = energy_of(u);
-        const float lifted = fmaxf((float)energy, 1e-37f);      /* kept above 0, as the root is taken by its inverse */
+        const float lifted = fmaxf((float)energy, 1e-37f);      /* above 0, since sqrt(e) is e / sqrt(e) here */
         energies += energy;
         magnitudes += lifted * rsqrtf(lifted);
     }
 };
 
-/* Return whether bucket b may hold one line. A line has the same magnitude in all shifts; so whatever its amplitude, the rest is
- * at least the spread of the magnitudes. */
+/* Return whether bucket b may hold one line. A line has the same magnitude in all shifts. So whatever its amplitude, it leaves at
+ * least the variance of the magnitudes unexplained. */
 LW_DEVICE bool may_be_line(const lw_sfft_recovery &r, const SfftRound &round, const SfftStage &stage, int64_t b, SfftSums sums)
 {
     if (r.is_real && 2 * b > stage.n_buckets)
@@ -107,7 +106,7 @@ constexpr int SFFT_LANES = 8;
 struct SfftSight {
     int s;
     int64_t b;
-    double2 held;               /* the rest in the bucket for the shift with this thread's number; 0: no such shift */
+    double2 held;               /* rest in the bucket for shift lane % SFFT_LANES; 0: no such shift */
 
     LW_DEVICE double2 at(const lw_sfft_recovery &r, int d) const
     {
@@ -121,7 +120,7 @@ LW_DEVICE SfftSight sight_of(const lw_sfft_recovery &r, int s, int64_t b)
     return {s, b, lane < stage_at(s).n_shifts ? rest_at(r, value_of(stage_at(s), lane, b)) : double2{0, 0}};
 }
 
-/* Sum over the shifts. All threads of a warp take part. */
+/* Return the sums over the shifts of a bucket. All threads of a warp take part. */
 LW_DEVICE SfftSums sums_of(const lw_sfft_recovery &r, const SfftSight &sight)
 {
     SfftSums sums = {0, 0};
@@ -138,9 +137,9 @@ LW_DEVICE unsigned turns_of(double2 u)
     return (unsigned)__float2ll_rn(atan2f((float)u.y, (float)u.x) * per_radian);
 }
 
-/* Return the permuted frequency of the only line in the bucket. The bucket gives it to half a bucket; the phase gained over each
- * shift refines it to a fraction of a turn of that shift. Phases need an accuracy of only 1/100 turn; rounding then gives the
- * exact frequency. */
+/* Return the permuted frequency of the only line in the bucket. The bucket's number gives the frequency to half a bucket. Each
+ * shift refines it: the longer the shift, the more turns the phase has gained. Phases need an accuracy of only 1/100 turn; then
+ * rounding gives the exact frequency. */
 LW_DEVICE int64_t locate(const lw_sfft_recovery &r, const SfftSight &sight)
 {
     const SfftStage &stage = stage_at(sight.s);
@@ -183,7 +182,7 @@ LW_DEVICE double2 collect_phases(const lw_sfft_recovery &r, const SfftSight &sig
     return warp_combine<SfftSum>(sum, SFFT_LANES);
 }
 
-/* A line and its mirror image (real signal) share the lower frequency; at 0 and n / 2 they coincide, and are real. */
+/* Return the frequency under which a line is filed: for real signals, the lower one of the line and its mirror image. */
 LW_DEVICE int64_t canonical(const lw_sfft_recovery &r, int64_t frequency)
 {
     return r.is_real && 2 * frequency > r.n ? r.n - frequency : frequency;
@@ -196,8 +195,8 @@ LW_DEVICE double2 canonical_amplitude(const lw_sfft_recovery &r, int64_t frequen
     return {amplitude.x, is_alone ? 0 : is_mirror ? -amplitude.y : amplitude.y};
 }
 
-/* Claim the line for the slot of `probe`. part_left: fraction of the energy in the bucket that is not the line's. index: number of
- * the bucket among all buckets. */
+/* Claim a frequency, the slot of `probe`, for a bucket's line. The least claim wins: latest round, least part_left, least index.
+ * part_left: part of the bucket's energy that the line does not explain. index: number of the bucket among all buckets. */
 LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int index, const SfftProbe &probe, double2 amplitude,
                      int level, double part_left)
 {
@@ -213,7 +212,7 @@ LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int inde
     atomicAdd(&shared_of_block().n_of_level[level], 1);
 }
 
-/* Examine a bucket; `total` is its energy over all shifts. Idle threads of a warp (is_idle) take part, without effect. */
+/* Find and claim the line of a bucket with energy `total` over all shifts. Idle threads of a warp (is_idle) only take part. */
 LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const SfftSight &sight, double total, bool is_idle)
 {
     const SfftStage &stage = stage_at(sight.s);
@@ -223,7 +222,7 @@ LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const 
     const SfftPlace place = place_of_permuted(stage, permuted);
     if (is_idle || SfftTeam::lane() % SFFT_LANES != 0 || explained < round.noise * stage.least ||
         left > tolerance_of(round.most_level) * total + spread || place.bucket != sight.b)
-        return;                 /* the line belongs to a neighbouring bucket, which sees it better */
+        return;                 /* idle, weak or impure; or a line that a neighbouring bucket sees better */
     const int64_t frequency = mod_multiply(stage.sigma_inverse, permuted, stage.n, stage.inverse_n);
     const SfftProbe probe = table_ask(r, canonical(r, frequency));
     int level = 0;
@@ -314,7 +313,7 @@ LW_DEVICE float look_in_turn(const lw_sfft_recovery &r, const SfftRound &round)
     return energy;
 }
 
-/* Look into all buckets. Their energies are stored; the sum of those of stage 0 goes to control->energy. */
+/* Look into all buckets and store their energies. Each block's sum of the energies in stage 0 goes to control->energy. */
 LW_DEVICE void look_round(const lw_sfft_recovery &r, const SfftRound &round)
 {
     const bool are_few = count_buckets(round.check) * SFFT_LANES <= SfftTeam::step();
@@ -323,7 +322,7 @@ LW_DEVICE void look_round(const lw_sfft_recovery &r, const SfftRound &round)
     energy_pass(r.control->energy[round.half]);
 }
 
-/* Add the block's counts to those of the team. The first threads do it when the others have finished. */
+/* Add the block's counts to those of the team. The barrier in look_round has completed them. */
 LW_DEVICE void give_counts(const lw_sfft_recovery &r, const SfftRound &round)
 {
     int *const mine = shared_of_block().n_of_level, &n_new = shared_of_block().n_new;
@@ -340,7 +339,7 @@ LW_DEVICE void give_counts(const lw_sfft_recovery &r, const SfftRound &round)
 
 /* ---- taking lines out ------------------------------------------------------------------------------------------------ */
 
-/* Add an amplitude to the line of a slot; one thread per line. */
+/* Add an amplitude to the line of a slot, or make a new line. No two threads may share a line. */
 LW_DEVICE void note(const lw_sfft_recovery &r, int64_t slot, int64_t frequency, double2 amplitude, int lines)
 {
     int line = r.line[slot];
@@ -376,8 +375,8 @@ LW_DEVICE void subtract_line(const lw_sfft_recovery &r, int plane, int64_t frequ
                            scaled(value, response(stage, place.distance - k)));
 }
 
-/* Return this thread's candidate among the SFFT_TRIED of the block from `first` on; level LW_SFFT_TOLERANCES: none. The last
- * threads get them, and note them while the first threads subtract. */
+/* Return this thread's candidate among the SFFT_TRIED of the block from `first` on; level LW_SFFT_TOLERANCES: none. Candidates go
+ * to the last threads, which add them to the lines (note) while the first threads subtract. */
 LW_DEVICE lw_sfft_device_candidate own_candidate(const lw_sfft_recovery &r, const SfftRound &round, int first)
 {
     lw_sfft_device_candidate found = {};
@@ -388,7 +387,7 @@ LW_DEVICE lw_sfft_device_candidate own_candidate(const lw_sfft_recovery &r, cons
     return found;
 }
 
-/* Return whether the candidate is the purest of its frequency. All claims must have been made. */
+/* Return whether the candidate is the purest of its frequency. Call it after the barrier that ends all claims. */
 LW_DEVICE bool is_purest(const lw_sfft_recovery &r, const lw_sfft_device_candidate &found)
 {
     return found.level < LW_SFFT_TOLERANCES && r.claim[found.slot] == found.claim;
@@ -452,10 +451,10 @@ LW_DEVICE void clear_counters(lw_sfft_device_control &control, int half)
         control.n_of_level[half][level] = 0;
 }
 
-/* Room for frequencies; the mirror images of a real signal's lines come on top. */
+/* Return the most frequencies that may be filed; a real signal's mirror images need the other half of the capacity. */
 LW_DEVICE int most_frequencies(const lw_sfft_recovery &r) { return (int)(r.is_real ? r.capacity / 2 : r.capacity); }
 
-/* State from look to look, the same in every thread. */
+/* State from look to look (a pass of peeling and fitting), the same in every thread. */
 struct SfftProgress {
     double noise, least_noise;
     bool is_exhausted;          /* the rest has less energy than one line */
@@ -463,9 +462,9 @@ struct SfftProgress {
     int lines;                  /* index of the array that holds the lines */
 };
 
-/* Peel until no more lines come out; return whether there were any. A first pass (is_blind) assumes no noise and uses the
- * strictest tolerance: where all buckets are full, as with a comb, quiet buckets do not show the noise. The counters must be
- * clear; tracing the lines clears them again. */
+/* Peel until no more lines come out; return whether there were any. The first call (is_blind) begins with the strictest tolerance
+ * and leakage as the only noise: where all buckets are full, as with a comb, quiet buckets do not show the noise. The counters of
+ * candidates must be clear; enter_lines clears them for the next call. */
 LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftProgress &progress)
 {
     const int64_t part = (count_buckets(check) + SfftTeam::step() - 1) / SfftTeam::step() * SfftTeam::THREADS;
@@ -486,12 +485,12 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
         give_counts(r, round);
         const lw_sfft_device_candidate found = own_candidate(r, round, 0);
         SfftTeam::sync();
-        const bool is_first = is_purest(r, found);      /* loaded together with the values that decide how to go on */
+        const bool is_first = is_purest(r, found);      /* its loads overlap with the next three */
         const float now = energy_take(r.control->energy[half]);
         const int level = choose_level(*r.control, half, step + (has_changed && now > 0.99f * before));
         const int n_keys = r.control->n_keys;
         if (n_keys > most_frequencies(r) || (has_changed && now > 2 * before))
-            break;              /* what was taken for lines is none */
+            break;              /* false lines: too many, or the energy has grown */
         if (any && now <= (n_keys > n_keys_before ? LW_SFFT_EXHAUSTED : LW_SFFT_EXHAUSTED_SAME) * leak)
             break;
         n_keys_before = n_keys;
@@ -502,7 +501,7 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
         if (has_changed)
             subtract_round(r, round, found, is_first, level, progress.lines);
         else
-            sees_noise = true;  /* true from now on */
+            sees_noise = true;  /* the estimated noise and all tolerances count from now on */
         step = has_changed ? max(step, level) : 1;
         any = any || has_changed;
         before = now;

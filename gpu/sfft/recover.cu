@@ -1,9 +1,9 @@
-/* recover.cu - recovers lines from buckets in one kernel: peel, fit, look again, check, choose. The blocks of one team
- * (gpu/sfft/team.cuh) do it all.
+/* recover.cu - recovers lines from buckets in one kernel, run by the blocks of one team (gpu/sfft/team.cuh). A look, peeling and
+ * then fitting, is repeated while it finds lines. Then the rest is checked and the strongest lines are chosen.
  *
  * The work is small (half a megabyte of buckets for a thousand lines), but has about twenty-five steps that wait for each other. A
  * barrier of the team takes a fraction of a launch's time, and lets the data decide the number of steps. The first step scales the
- * measured buckets; the last one chooses the strongest lines, which are already sorted. */
+ * measured buckets; the last one chooses the strongest lines, which are already in order of frequency. */
 #include "gpu/device/launch.cuh"
 #include "gpu/sfft/fit.cuh"
 
@@ -11,7 +11,7 @@ namespace {
 
 /* ---- start ----------------------------------------------------------------------------------------------------------- */
 
-/* The power of two that scales a number to between 1/2 and 1; 0 if the number is 0 or not finite, when nothing can be found. */
+/* Return the power of two that scales a double, given by its bits, to between 1/2 and 1; 0 for 0, extreme and non-finite ones. */
 LW_DEVICE double scale_for(unsigned long long bits)
 {
     const int exponent = (int)(bits >> 52) - 1022;
@@ -55,7 +55,7 @@ LW_DEVICE void copy_stages(const lw_sfft_recovery &r, int check, int n_windows)
     __syncthreads();
 }
 
-/* Begin; return the mean |x|^2 per sample, from the check stage: its permuted window weighs all frequencies alike on average. */
+/* Reset rest, heads and counters. Return the mean |x|^2, from the check stage: its permutation weighs lines alike on average. */
 LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
 {
     const SfftStage &check = stage_at(look.check);
@@ -90,7 +90,7 @@ struct SfftReported {
     }
 };
 
-/* Mark the strongest lines, at most `sparsity`, the lower of equals. r.residue, free now, takes their |X|^2, -1 for others. */
+/* Set r.keep of the strongest lines, at most `sparsity`, the lower of equals first. r.residue is scratch: |X|^2, -1: unreported. */
 LW_DEVICE void choose_lines(const lw_sfft_recovery &r, const SfftReported &is_reported)
 {
     const int n_lines = r.control->n_lines;
@@ -118,7 +118,7 @@ LW_DEVICE double energy_left_out(const SfftReported &lines, int64_t j)
     return is_mirror ? 0 : (has_mirror ? 2 : 1) * energy_of(lines.amplitude[j]);
 }
 
-/* Energy in this thread's buckets of the check stage, and the largest of one bucket. */
+/* Energy of the rest in this thread's buckets of the check stage: x their sum, y the largest. */
 LW_DEVICE double2 measure_check(const lw_sfft_recovery &r, int check)
 {
     double2 mine = {0, 0};
@@ -129,7 +129,7 @@ LW_DEVICE double2 measure_check(const lw_sfft_recovery &r, int check)
     return mine;
 }
 
-/* Write the kept lines in order of frequency; the energy of the others, if any, goes to partial[0]. */
+/* Write the lines that is_kept admits, in order of frequency; the energy of the others, if any, goes to partial[0]. */
 template <class IsKept>
 LW_DEVICE void write_result(const lw_sfft_recovery &r, const SfftLook &look, const SfftReported &lines, SfftKept kept,
                             IsKept is_kept)
@@ -147,7 +147,7 @@ LW_DEVICE void write_result(const lw_sfft_recovery &r, const SfftLook &look, con
     team_give<SfftSum>({left_out, 0}, r.control->partial[0]);
 }
 
-/* Write the result. The first warp of the team does it. */
+/* Write the figures beside the lines to *r.result. Only the first warp of the team calls this. */
 LW_DEVICE void give_result(const lw_sfft_recovery &r, const SfftLook &look, const SfftProgress &progress, double power,
                            int64_t n_found)
 {
@@ -209,7 +209,7 @@ recover(const __grid_constant__ lw_sfft_recovery r, int check, int n_windows)
     progress.least_noise = power * r.tolerance * r.tolerance * (LW_SFFT_LEAK * LW_SFFT_LEAK) / stage_at(0).window_energy;
     for (; progress.n_looks < LW_SFFT_LOOKS && peel(r, check, progress.n_looks == 0, progress); ++progress.n_looks)
         fit_lines(r, look, progress);
-    if (progress.n_looks == 0) {        /* no line: all buckets show the noise, not only the quiet ones that peel uses */
+    if (progress.n_looks == 0) {        /* no line: the median of all buckets shows the noise; peel used a low quantile */
         estimate_noise(r, check, LW_SFFT_QUANTILE_FITTED);
         SfftTeam::sync();
         progress.noise = noise_estimated(r, check, progress.least_noise);
@@ -241,7 +241,7 @@ int cluster_blocks(int most_windows)
         if (cudaOccupancyMaxActiveClusters(&clusters, recover, &where) == cudaSuccess && clusters > 0)
             return blocks;
     }
-    cudaGetLastError();         /* no size is possible, which is not an error */
+    cudaGetLastError();         /* clears the error: no size is possible, which is legal */
     return 1;
 }
 
@@ -258,11 +258,11 @@ int grid_blocks(int n_multiprocessors, int most_windows)
     return blocks > LW_SFFT_DEVICE_CLUSTER ? blocks : 0;
 }
 
-/* Choose the number of blocks. A cluster's barriers are faster, but a grid's blocks have less work between barriers. A grid that
- * leaves some multiprocessors to the transforms of the planes can start beside them. */
+/* Choose the number of blocks. A cluster's barriers are faster, but a grid's blocks have less work between barriers. A grid of
+ * three quarters of the blocks can start while the transform still runs on the other multiprocessors. */
 int blocks_for(int64_t n_buckets, const lw_sfft_recovery_shape *shape)
 {
-    constexpr int MOST_OF_BLOCK = 128;          /* buckets per block */
+    constexpr int MOST_OF_BLOCK = 128;          /* most buckets per block of a cluster */
     const bool is_large = n_buckets > shape->cluster_blocks * (int64_t)MOST_OF_BLOCK;
     if (!is_large || shape->grid_blocks == 0)
         return shape->cluster_blocks;

@@ -15,10 +15,10 @@ struct solver_cuda {
     struct lw_sfft_recovery_shape shape;
     void *device, *pinned;                          /* the two allocations that hold everything below */
     struct lw_sfft_memory memory;
-    struct lw_sfft_device_stage stages[LW_SFFT_STAGES];     /* copy of the stages on the device */
+    struct lw_sfft_device_stage stages[LW_SFFT_STAGES];     /* host copy of memory.stages */
     struct lw_cuda_fft fft[LW_SFFT_ATTEMPTS];       /* open for attempts that our own kernel cannot transform */
-    void *fft_work;                                 /* work memory of the largest of these plans */
-    double2 *staging;                               /* [samples of the largest stage] pinned, on their way to the device */
+    void *fft_work;                                 /* work memory that these plans share */
+    double2 *staging;                               /* [samples of the largest stage] pinned, for copies to the device */
     struct lw_sfft_device_result *result;           /* pinned */
     struct lw_sfft_line *lines;                     /* [sparsity] pinned */
 };
@@ -88,7 +88,7 @@ static int allocate(struct solver_cuda *solver, const struct lw_device *device, 
     return LW_OK;
 }
 
-/* ---- what the kernels need to know ----------------------------------------------------------------------------------- */
+/* ---- constant data of the kernels ------------------------------------------------------------------------------------ */
 
 static int upload(const struct solver_cuda *solver, void *to, const void *from, int64_t bytes, struct lw_error *err)
 {

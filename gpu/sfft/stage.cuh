@@ -1,4 +1,4 @@
-/* stage.cuh - device code for where lines appear in the buckets of a stage, as in src/sfft/stage.c; fixed-point numbers. */
+/* stage.cuh - device code for the places of lines in the buckets of a stage, as in sfft/stage.c, and for fixed-point numbers. */
 #pragma once
 
 #include "gpu/sfft/number.cuh"
@@ -6,7 +6,7 @@
 
 using SfftStage = lw_sfft_device_stage;
 
-/* 1 in fixed point. The largest bucket is below 1, so sums of 2^13 of them have room. */
+/* 1 in fixed point. Values of buckets are below 1, so 64 bits have room for a sum of 2^13 values. */
 constexpr double SFFT_ONE = 1125899906842624.0;     /* 2^50 */
 
 LW_DEVICE long long to_fixed(double x) { return __double2ll_rn(x * SFFT_ONE); }
@@ -14,7 +14,7 @@ LW_DEVICE double from_fixed(long long x) { return (double)x * (1 / SFFT_ONE); }
 LW_DEVICE double2 conjugate(double2 x) { return {x.x, -x.y}; }
 LW_DEVICE double2 scaled(double2 x, double by) { return {x.x * by, x.y * by}; }
 
-/* G(u), as lw_sfft_window_response */
+/* Return the window's response G(u), u in buckets: cubic interpolation in its table, as lw_sfft_window_response does. */
 LW_DEVICE double response(const SfftStage &stage, double u)
 {
     const double place = fabs(u) * LW_SFFT_RESPONSE_STEPS;
@@ -44,7 +44,7 @@ LW_DEVICE SfftPlace place_of(const SfftStage &stage, int64_t frequency)
     return place_of_permuted(stage, mod_multiply(stage.sigma, frequency, stage.n, stage.inverse_n));
 }
 
-/* exp(2 pi i f (sigma s[d] + tau) / n) */
+/* Return a line's phase factor in plane d of stage s, exp(2 pi i f (sigma s[d] + tau) / n); `permuted` is f' = sigma f mod n. */
 LW_DEVICE double2 phase_of(int s, int d, int64_t frequency, int64_t permuted)
 {
     const SfftStage &stage = stage_at(s);

@@ -1,6 +1,5 @@
-/* team.cuh - the team of threads that recovers lines: the blocks of one cluster; a whole grid for work beyond a cluster's size; or
- * one block on devices without either. Work is dealt out to blocks warp by warp, so that little work still uses many
- * multiprocessors. */
+/* team.cuh - the team of threads that recovers lines: one cluster of blocks, a whole grid for larger work, or one block on devices
+ * without either. Blocks take work warp by warp, so that little work still uses many multiprocessors. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -8,21 +7,21 @@
 
 #include "sfft/rules.h"
 
-/* Compile one copy of a function called from many places: the kernel runs its code once, and waits for instructions. */
+/* Compile one copy of a function called from many places. Each copy would run once, after a wait for its instructions. */
 #define LW_ONCE __device__ __noinline__
 
-/* Candidates of a block that are tried at a time; lines that these may yield, with mirror images. */
+/* Most candidates that a block subtracts at a time, and most lines that they yield, with mirror images. */
 #define SFFT_TRIED 256
 #define SFFT_TAKEN (2 * SFFT_TRIED)
 
 /* Sizes for sorting lines: intervals of the spectrum, and the most lines that a block can sort. */
 #define SFFT_INTERVALS 4096
 #define SFFT_SORTED 8192
-#define SFFT_FEW 2048           /* most lines that are compared each with each */
-#define SFFT_COMPARED 64        /* most comparisons per thread for which that is faster */
+#define SFFT_FEW 2048           /* most lines that are sorted by comparing each with each */
+#define SFFT_COMPARED 64        /* most comparisons per thread for which comparing is faster */
 
-/* A thread holds its share of a line's row of the normal equations for three stages. */
-#define SFFT_ROW_LANES 8        /* threads of a line */
+/* A thread keeps its share of a line's row of M (fit.cuh) in shared memory: SFFT_HELD entries, enough for three stages. */
+#define SFFT_ROW_LANES 8        /* threads that share a line */
 #define SFFT_HELD (3 * LW_SFFT_DEVICE_ROW / SFFT_ROW_LANES)
 
 /* Scratch memory, used by one step at a time. */
@@ -43,20 +42,20 @@ union SfftScratch {
     } row;
 };
 
-/* A block's shared memory. It is dynamic, so that emulated kernels have one per block of a team, too. */
+/* A block's shared memory. It is dynamic, so that kernels emulated on the CPU (tests/gpu/emulation) have one per block, too. */
 struct SfftShared {
     double2 of_warp[LW_SFFT_DEVICE_THREADS / 32];
     unsigned count_of_warp[LW_SFFT_DEVICE_THREADS / 32];
     float energy_of_warp[LW_SFFT_DEVICE_THREADS / 32];
-    unsigned histogram[2][256], digit, rest;        /* work of a selection */
+    unsigned histogram[2][256], digit, rest;        /* scratch of select_value */
     unsigned *arrivals, expected;                   /* barriers of a grid: counter, and the count to wait for */
-    int n_seen[2], n_taken[2];                      /* two of each: one is cleared while the other counts */
-    int n_candidates, n_of_level[LW_SFFT_TOLERANCES], n_new;        /* counts of this block and round; new frequencies */
+    int n_seen[2], n_taken[2];                      /* buckets noted, lines taken; one is reset while the other counts */
+    int n_candidates, n_of_level[LW_SFFT_TOLERANCES], n_new;        /* this block's counts in this round; n_new: new frequencies */
     int most_shifts;                                /* largest number of shifts of the locating stages */
     SfftScratch scratch;
     lw_sfft_device_stage stages[LW_SFFT_STAGES];    /* copy of the stages up to the one that checks */
     unsigned char stage_of_plane[LW_SFFT_PLANES];
-};                              /* behind it: copies of the responses of some windows, [LW_SFFT_RESPONSE_SIZE] each */
+};                              /* behind the struct: responses of as many windows as fit, [LW_SFFT_RESPONSE_SIZE] each */
 
 LW_DEVICE SfftShared &shared_of_block()
 {
@@ -103,7 +102,7 @@ template <class Operation> LW_DEVICE double2 combined(double2 a, double2 b)
     return {Operation::of(a.x, b.x), Operation::of(a.y, b.y)};
 }
 
-/* Combines the first numbers by their sum, the second ones by their largest. */
+/* Operation on pairs: the sum of the first numbers, the largest of the second ones. */
 struct SfftSumAndLargest {};
 template <> LW_DEVICE double2 combined<SfftSumAndLargest>(double2 a, double2 b)
 {
@@ -133,7 +132,7 @@ template <class Operation> LW_ONCE double2 block_combine(double2 mine)
     return warp_combine<Operation>(of_warp[SfftTeam::lane() % SfftTeam::WARPS], SfftTeam::WARPS);
 }
 
-/* Combine two numbers over the team: team_give, SfftTeam::sync, team_take. Nobody else may use `partial` meanwhile. */
+/* Combine two numbers over the team by team_give, SfftTeam::sync, team_take. `partial` must serve no other sum until then. */
 template <class Operation> LW_DEVICE void team_give(double2 mine, double2 *partial)
 {
     const double2 of_block = block_combine<Operation>(mine);
@@ -141,7 +140,7 @@ template <class Operation> LW_DEVICE void team_give(double2 mine, double2 *parti
         partial[SfftTeam::block()] = of_block;
 }
 
-/* A thread's share of the partial results, 0 beyond the last block (neutral: results are >= 0, or are summed). */
+/* A thread's share of the blocks' results. Beyond the last block it is 0, which changes no sum, and no maximum of numbers >= 0. */
 struct SfftPartials {
     static constexpr int COUNT = LW_SFFT_DEVICE_BLOCKS / 32;
     double2 of[COUNT];
@@ -170,8 +169,8 @@ template <class Operation> LW_ONCE double2 team_take(const double2 *partial)
     return combine_partials<Operation>(load_partials(partial));
 }
 
-/* The same for one number that only decides how to go on, in single precision: energy_give, a barrier of the block, energy_pass,
- * SfftTeam::sync, energy_take. The steps have no barriers of their own. */
+/* Sum energies over the team in single precision, enough to decide how to go on: energy_give, a barrier of the block, energy_pass,
+ * SfftTeam::sync, energy_take. These functions have no barriers of their own. */
 template <int COUNT> LW_DEVICE float warp_sum(float mine)
 {
 #pragma unroll
@@ -206,7 +205,7 @@ LW_DEVICE float energy_take(const float *partial)
 
 /* ---- places ---------------------------------------------------------------------------------------------------------- */
 
-/* Return places, counted from `counter` on, to the threads of a warp that want one, in any order. All its threads call this. */
+/* Give the threads of a warp with is_wanted places from *counter on, in any order, and raise *counter. All the warp calls this. */
 LW_DEVICE int take_place(bool is_wanted, int *counter)
 {
     const unsigned wanted = __ballot_sync(0xffffffffu, is_wanted);
@@ -216,7 +215,7 @@ LW_DEVICE int take_place(bool is_wanted, int *counter)
     return __shfl_sync(0xffffffffu, first, 0) + __popc(wanted & ((1u << SfftTeam::lane()) - 1));
 }
 
-/* Return the sum over the threads of a block before this one; *all becomes the sum over all. */
+/* Return the sum of `mine` over the threads of the block before this one; *all becomes the sum over all threads. */
 LW_ONCE unsigned count_before_thread(unsigned mine, unsigned *all)
 {
     unsigned *const of_warp = shared_of_block().count_of_warp;
@@ -250,7 +249,7 @@ LW_DEVICE SfftPiece piece_of(int count)
     return {begin, min(begin + piece, count)};
 }
 
-/* Numbers of items kept: before the block's share, and of all. Each block counts for itself. */
+/* Number of items kept before the block's share, and among all items. Each block counts both, without a barrier of the team. */
 struct SfftKept {
     int before, all;
 };
@@ -283,7 +282,7 @@ template <class IsKept, class Place> LW_DEVICE void pack(int count, int number, 
     }
 }
 
-/* Call found(item, number) for `count` items; number: how many others satisfy is_before(item, other). A warp takes an item. */
+/* Call found(item, number) for `count` items, in all threads of a warp; number: how many others satisfy is_before(item, other). */
 template <class IsBefore, class Found> LW_DEVICE void count_before(int count, IsBefore is_before, Found found)
 {
     for (int64_t i = SfftTeam::first(); i < count * 32ll; i += SfftTeam::step()) {

@@ -6,7 +6,7 @@
 
 namespace {
 
-/* Raise *largest to the warp's largest value; doubles >= 0 order like their bits. */
+/* Raise *largest to the warp's largest `mine`, as bits of a double: doubles >= 0 order like their bits. */
 LW_DEVICE void raise_largest(double mine, unsigned long long *largest)
 {
 #pragma unroll
@@ -20,7 +20,7 @@ LW_DEVICE double larger_part(double2 x) { return fmax(fabs(x.x), fabs(x.y)); }
 
 constexpr int MOST_OF_PART = 256;       /* threads of a block that transforms a part of a plane */
 
-/* Threads beyond B / E, which fill up the last warp, only take part in barriers and in the search for the largest. */
+/* Transform a plane per block. Threads beyond B / E, which fill up the last warp, only take part in barriers and raise_largest. */
 template <int E, int MOST_THREADS> __global__ void __launch_bounds__(MOST_THREADS)
 transform(lw_sfft_device_range range, double2 *values, unsigned long long *largest, bool has_room)
 {
@@ -88,14 +88,14 @@ int points_of(int64_t n_buckets)
 template <int E, int MOST_THREADS>
 cudaError_t launch_for(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
 {
-    constexpr int LEAST_SHARED = 99 << 10;      /* shared bytes that every device gives a block */
+    constexpr int LEAST_SHARED = 99 << 10;      /* shared bytes that every device since capability 8.0 gives a block */
     const bool has_room = 2 * transform_bytes(range->n_buckets) <= LEAST_SHARED;
     const int bytes = transform_bytes(range->n_buckets) * (has_room ? 2 : 1), threads = (int)(range->n_buckets / E);
     const Launch launch = {dim3((unsigned)range->n_planes), threads < 32 ? 32 : threads, bytes, stream, 1, has_dependents()};
     return allow_and_launch(launch, transform<E, MOST_THREADS>, *range, values, largest, has_room);
 }
 
-/* Return whether planes are long enough to be divided, and divide into whole warps. */
+/* Return whether planes divide into PARTS parts, one per block of a cluster, of whole warps and enough threads. */
 template <int E, int PARTS> bool has_parts(const lw_sfft_device_range *range)
 {
     const int64_t threads = range->n_buckets / PARTS / E;
@@ -110,7 +110,7 @@ cudaError_t launch_parts(const lw_sfft_device_range *range, double2 *values, uns
     return allow_and_launch(launch, transform_parts<E, PARTS>, *range, values, largest);
 }
 
-/* A limit of 512 threads leaves each the registers that two radix-8 or radix-4 butterflies need. */
+/* A limit of 512 threads leaves each thread registers for its butterflies; only planes of more than 512 E points need 1024. */
 template <int E, int PARTS>
 cudaError_t launch(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
 {

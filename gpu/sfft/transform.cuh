@@ -1,9 +1,9 @@
 /* transform.cuh - transforms of B points in shared memory, B = 2^a or 3 2^a, in double precision, by one block or by a cluster.
  *
- * Each of B / E threads holds E points: 8, or 12 if 3 divides B. In a pass of radix R a thread makes E / R butterflies and writes
- * in the order that leaves the last pass sorted (Stockham). All threads read, barrier, all write, barrier: so one buffer suffices.
+ * Each of B / E threads holds E points: 8, or 12 if 3 divides B. In a pass of radix R a thread makes E / R butterflies. Stockham's
+ * order of writes leaves the spectrum in order after the last pass. Barriers separate reads from writes, so one buffer suffices.
  * One element of padding after every 8 keeps the strided writes of the first pass free of bank conflicts. The roots of unity are
- * copied to shared memory where there is room: each pass needs others, and would wait for global memory.
+ * copied to shared memory where there is room: each pass needs other roots, and would wait for global memory.
  *
  * In a cluster of P blocks, block c transforms the points c, c + P, ...; the P transforms are combined through global memory. */
 #pragma once
@@ -14,7 +14,7 @@
 
 LW_DEVICE int padded(int i) { return i + i / 8; }
 
-/* exp(-2 pi i j k / 3) */
+/* Transform three points forward. */
 LW_DEVICE void dft3(double2 (&v)[3])
 {
     constexpr double half_root = 0.86602540378443864676;
@@ -34,15 +34,15 @@ template <int R> LW_DEVICE void butterfly_of(double2 (&v)[R])
 }
 
 struct Plane {
-    int n;                      /* B */
+    int n;                      /* number of points */
     double2 *shared;
-    const double2 *roots;       /* exp(-2 pi i k / B); padded if in shared memory */
+    const double2 *roots;       /* exp(-2 pi i k / n); padded if in shared memory */
     bool is_padded;
 
     LW_DEVICE double2 root(int k) const { return roots[is_padded ? padded(k) : k]; }
 };
 
-/* One pass of radix R, after passes whose radices have the product `done`. All threads must see the points in shared memory. */
+/* Make a pass of radix R, after passes whose radices have the product `done`. The points are in shared memory, behind a barrier. */
 template <int E, int R> LW_DEVICE void pass(const Plane &p, int done)
 {
     constexpr int COUNT = E / R;
@@ -52,7 +52,7 @@ template <int E, int R> LW_DEVICE void pass(const Plane &p, int done)
     for (int q = 0; q < COUNT; ++q) {
         if (t >= threads)
             break;
-        const int j = t + q * threads, k = E == 8 ? j & (done - 1) : j % done;      /* all lengths are powers of two if E = 8 */
+        const int j = t + q * threads, k = E == 8 ? j & (done - 1) : j % done;      /* E = 8: `done` is a power of two */
         const int step = p.n / (done * R) * k;
 #pragma unroll
         for (int r = 0; r < R; ++r) {
@@ -95,16 +95,16 @@ template <int E> LW_DEVICE void passes(const Plane &p)
 /* A plane that the blocks of a cluster transform, and its roots of unity. */
 struct Shared {
     const double2 *from;
-    double2 *between, *to;      /* intermediate results and the final ones; `between` may be `from` */
+    double2 *between, *to;      /* results of the blocks, and of the cluster; `between` may be `from` */
     int n_buckets;
     const double2 *inner, *outer;           /* exp(-2 pi i k P / B) at inner[k inner_step]; exp(-2 pi i c k / B) at outer[k
                                                outer_step] for block c */
-    int inner_step, outer_step;             /* steps for k < B / P */
+    int inner_step, outer_step;             /* strides in these tables, for k < B / P */
 };
 
 /* Transform part c of a plane forward, once the previous kernel has ended; keep(k, X[k]) is called once for each result.
  *
- * X[k + q B / P] = sum over c of (exp(-2 pi i c k / B) Y[k]) exp(-2 pi i c q / P), Y the transform of block c. */
+ * X[k + q B / P] = sum over c of (exp(-2 pi i c k / B) Y_c[k]) exp(-2 pi i c q / P), Y_c the transform of the points of block c. */
 template <int E, int PARTS, class Keep> LW_DEVICE void transform_part(const Shared &plane, int c, double2 *points, Keep keep)
 {
     const int n = plane.n_buckets / PARTS, threads = n / E, t = (int)threadIdx.x;
@@ -145,5 +145,5 @@ template <int E, int PARTS, class Keep> LW_DEVICE void transform_part(const Shar
     }
 }
 
-/* Shared bytes for n_points points; the roots take as many again. */
+/* Return the bytes of shared memory for n_points points; the roots need the same number again. */
 static inline int transform_bytes(int64_t n_points) { return (int)(n_points + n_points / 8) * (int)sizeof(double2); }

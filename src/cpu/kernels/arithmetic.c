@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The bits of a magnitude order like the magnitude, and anything not finite is above the largest number. Compilers vectorise a
- * comparison of integers even where they must not ignore NaN. */
+/* Mask of a real's magnitude. Magnitudes order like their bits, with infinity and NaN above the largest number. Compilers vectorise
+ * comparisons of these integers, but not comparisons of reals that must honour NaN. */
 #define MAGNITUDE_BITS ((real_bits)(((real_ubits)1 << (8 * sizeof(real) - 1)) - 1))
 
 double KERNEL(lw_largest)(const void *x, int64_t n)
@@ -25,7 +25,7 @@ void KERNEL(lw_repair)(struct lw_cpu_repair *repair, void *x)
 {
     const int64_t reach = repair->n_taps - 1;
     const int width = repair->width;
-    int64_t unmarked = 0;               /* outputs before this one are already marked, or never will be */
+    int64_t unmarked = 0;               /* first output that a later sample may still mark */
     memset(repair->touched, 0, (size_t)repair->n_outputs);
     repair->n_own = repair->first_own = 0;
     for (int64_t i = 0; i < repair->n_samples; i++) {
@@ -57,7 +57,7 @@ void KERNEL(lw_fill)(void *x, int64_t n, double value)
         out[i] = (real)value;
 }
 
-/* 2^exponent itself may be out of range, so that x is multiplied by two factors that are not. */
+/* 2^exponent itself may leave the range of a real, so x is multiplied by two factors of about half the exponent. */
 void KERNEL(lw_scale)(void *x, int64_t n, int exponent)
 {
     const int half = exponent / 2, limit = REAL_MAX_EXPONENT - 1;
@@ -129,7 +129,7 @@ static void mirror_run(const real *in, real *out, int64_t n)
     }
 }
 
-/* Bin n - k for k = k1 + rows * k2 is (rows - k1) + rows * (columns - 1 - k2); row 0 mirrors itself. */
+/* Bin n - k of k = k1 + rows * k2 is (rows - k1) + rows * (columns - 1 - k2); for k1 = 0 it is rows * (columns - k2), in row 0. */
 void KERNEL(lw_mirror)(const struct lw_cpu_fft *fft, const void *z, void *r)
 {
     const real *const in = z;

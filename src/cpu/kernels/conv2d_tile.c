@@ -1,9 +1,9 @@
 /* conv2d_tile.c - convolution of a tile by FFTW. Compiled per precision and instruction set.
  *
- * Rows are transformed one by one, from a row's buffer into the tile. Columns are taken in strips as wide as two cache lines:
- * transformed from the tile into a strip, multiplied there, and transformed back into the tile. So the strip never leaves the near
- * caches. Rows of the tile are padded by a cache line: elements of a column that lie a power of two apart would share few cache
- * sets. All plans are FFTW_ESTIMATE's, for the reason given in cpu/kernels/fft.c. */
+ * Rows are transformed one by one, from a row's buffer into the tile. Columns are taken in strips as wide as two cache lines: a
+ * strip is transformed out of the tile, multiplied by the kernel's spectrum, and transformed back. So it never leaves the near
+ * caches. A cache line of padding follows each row of the tile: otherwise elements of a column that lie a power of two apart would
+ * share few cache sets. All plans use FFTW_ESTIMATE, for the reason given in cpu/kernels/fft.c. */
 #include "cpu/kernels/real.h"
 
 #include "base/memory.h"

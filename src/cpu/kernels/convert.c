@@ -16,7 +16,7 @@ typedef void (*store_fn)(const real *restrict in, void *stored, int64_t n, doubl
 static inline real nearest_real(real x) { return REAL_MATH(rint)(x); }
 static inline double nearest_double(double x) { return rint(x); }
 
-/* ---- one contiguous run ------------------------------------------------------------------------------------------ */
+/* ---- one contiguous run of scalars ------------------------------------------------------------------------------- */
 #define X(name, type, text)                                                     \
     static void load_##name(const void *stored, real *restrict out, int64_t n)  \
     {                                                                           \
@@ -27,7 +27,7 @@ static inline double nearest_double(double x) { return rint(x); }
 LW_SCALARS(X)
 #undef X
 
-/* Columns: name, type, type in which the limits are exact, limits. */
+/* Integer types: name, C type, type that represents the limits exactly, least and largest value. */
 #define INTEGERS(X)                                     \
     X(LW_INT8, int8_t, real, INT8_MIN, INT8_MAX)        \
     X(LW_UINT8, uint8_t, real, 0, UINT8_MAX)            \
@@ -70,7 +70,7 @@ X(LW_FLOAT32, float)
 X(LW_FLOAT64, double)
 #undef X
 
-/* Halves have infinities and NaN; only finite numbers saturate. */
+/* Halves keep infinities and NaN; only finite numbers saturate. */
 static void store_LW_FLOAT16(const real *restrict in, void *stored, int64_t n, double factor, struct lw_loss *loss)
 {
     uint16_t *const restrict out = stored;
@@ -132,7 +132,7 @@ static void swap(size_t bytes, const void *from, void *to, int64_t n)
 
 /* ---- panels: rows are first gathered into contiguous runs, because a row may be as short as one cache line ----------- */
 
-/* Copy rows that are from_stride and to_stride bytes apart. The usual lengths are spelled out, which saves calls. */
+/* Copy rows that are from_stride and to_stride bytes apart. Compilers inline memcpy for the usual lengths, which are constants. */
 static void copy_rows(const char *from, int64_t from_stride, char *to, int64_t to_stride, int64_t rows, size_t bytes)
 {
 #define X(size)                                                                 \
@@ -185,7 +185,7 @@ static void store_run(const struct lw_cpu_panel *panel, const real *restrict in,
     }
 }
 
-/* Return the number of rows that the buffer holds. A panel of one row needs no buffer. */
+/* Return the number of rows that BUFFER_WORDS words hold; a panel of one row needs no buffer. */
 static int64_t rows_at_a_time(int64_t row_bytes)
 {
     const int64_t rows = (int64_t)sizeof(uint64_t) * BUFFER_WORDS / row_bytes;

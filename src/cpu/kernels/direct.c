@@ -1,9 +1,9 @@
 /* direct.c - convolution in the time domain, for short filters. Compiled per precision and instruction set.
  *
- * A tile of outputs stays in registers during the loop over taps. Every output is the same chain of fused multiply-adds, wherever
- * it lies in a tile. After each BATCH of taps the tile is added to the result. If there are more than GROUP taps, each half is
- * summed separately. So rounding errors stay within a few units of the sum of the products' magnitudes, even if all products are
- * alike (Higham 1993, "The accuracy of floating point summation"). */
+ * A tile of LW_DIRECT_STEP outputs stays in registers during the loop over taps. Every output is the same chain of fused
+ * multiply-adds, wherever it lies in a tile. After each BATCH of taps the tile is added to the result. More than GROUP taps are
+ * halved, again and again, and the halves summed separately. So the error stays within a few roundings of the sum of the products'
+ * magnitudes, even if all products are equal (Higham 1993, "The accuracy of floating point summation"). */
 #include "cpu/kernels/real.h"
 
 enum { N_SUMS = LW_DIRECT_SUMS, BATCH = 16, GROUP = 128 };
@@ -31,7 +31,7 @@ static inline void add_batches(const struct lw_cpu_terms *terms, int64_t begin, 
         add_batch(taps + t, terms->offsets + t, end - t < BATCH ? end - t : BATCH, x, y, t == begin);
 }
 
-/* Compute a tile from any number of terms: if they are more than GROUP, each half separately. */
+/* Compute a tile from the terms [begin, end): more than GROUP are halved, again and again, and the halves added. */
 static void add_halves(const struct lw_cpu_terms *terms, int64_t begin, int64_t end, const real *x, real *y)
 {
     const int64_t middle = begin + (end - begin) / (2 * BATCH) * BATCH;

@@ -2,19 +2,19 @@
  *
  * FFTW_ESTIMATE chooses a plan without measuring, so that every run on every rank computes the same bits; FFTW_MEASURE would not.
  * The estimated plans are good up to some thousand points, and up to three times slower than measured ones beyond. So a long
- * transform of n = R C points is composed here of short ones (Gentleman and Sande 1966; Bailey's four steps without the last, the
- * transposition, since a convolution does not care about the order of bins):
+ * transform of n = R C points is composed here of short ones (Gentleman and Sande 1966). These are Bailey's four steps without the
+ * final transposition: a convolution does not need the bins in order.
  *
  *     X[k1 + R k2] = sum_j2  w_C^(j2 k2)  { w_n^(j2 k1)  sum_j1 w_R^(j1 k1) x[j1 C + j2] },    w_n = exp(-2 pi i / n)
  *
- * R-point transforms over the columns, a twiddle factor each, and C-point transforms over the rows. */
+ * The steps are R-point transforms over the columns, a twiddle factor on each point, and C-point transforms over the rows. */
 #include "cpu/kernels/real.h"
 
 #include "base/memory.h"
 
 #include <math.h>
 
-/* Transforms of at least LONG points are composed. A row of COLUMNS points stays in the nearest cache; R is at most MAX_ROWS. */
+/* Powers of two from LONG points on are composed. A row of COLUMNS points stays in the nearest cache; R is at most MAX_ROWS. */
 #define LONG 8192
 #define COLUMNS 2048
 #define MAX_ROWS 128
@@ -24,7 +24,7 @@
 
 struct fft {
     struct lw_cpu_fft shape;            /* comes first: the callers' view of the struct */
-    FFTW(plan) forward_columns;         /* only if there are several rows; the two plans after these are then those of one row */
+    FFTW(plan) forward_columns;         /* column plans: NULL if there is one row; the other two plans: for one row */
     FFTW(plan) inverse_columns;
     FFTW(plan) forward;
     FFTW(plan) inverse;
@@ -110,7 +110,7 @@ void KERNEL(lw_fft_destroy)(struct lw_cpu_fft *shape)
     lw_free(fft);
 }
 
-/* x *= twiddle (sign = 1), or its conjugate (sign = -1). */
+/* Multiply n complex numbers by their twiddle factors (sign = 1) or the conjugates of these (sign = -1). */
 static inline void twiddle(real *restrict x, const real *restrict twiddles, int64_t n, real sign)
 {
     for (int64_t i = 0; i < n; i++) {

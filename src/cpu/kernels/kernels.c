@@ -1,4 +1,4 @@
-/* kernels.c - the table of one precision and instruction set. Compiled per precision and instruction set. */
+/* kernels.c - the table of functions of one precision and instruction set. Compiled per precision and instruction set. */
 #include "cpu/kernels/real.h"
 
 extern const struct lw_cpu_kernels KERNEL(lw_kernels);

@@ -2,7 +2,7 @@
  *
  * A "real" is a float or a double, by the table's precision. A working sample is `width` reals: 1 in real arithmetic, 2 (re, im) in
  * complex arithmetic. Buffers of reals start at multiples of LW_ALIGNMENT if not stated otherwise, because FFTW's plans and the
- * loops' results must not depend on a buffer's place. Only functions called create allocate. */
+ * loops' results must not depend on a buffer's place. Only fft_create and fft2d_create allocate. */
 #pragma once
 
 #include "base/error.h"
@@ -13,14 +13,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A panel: rows x columns scalars as stored, and the same as packed reals. With several rows, a row has at most 512 scalars. */
+/* A panel: rows x columns scalars that load() and store() convert between stored rows and packed reals. A panel of several rows has
+ * at most 512 columns. */
 struct lw_cpu_panel {
     enum lw_scalar scalar;
     bool is_swapped;
     int64_t rows, columns;
-    int64_t stored_stride;          /* bytes from row to row as stored */
-    bool squares;                   /* store to float64: the square of each real */
-    double factor;                  /* store to types that saturate: multiplies each real before it is rounded */
+    int64_t stored_stride;          /* bytes from one stored row to the next */
+    bool squares;                   /* store() writes the square of each real, as float64 */
+    double factor;                  /* factor on each real before store() rounds it to an integer or a half */
 };
 
 /* Samples of one channel of a segment that are not finite, and the outputs whose taps touch them. Output o is made of the samples
@@ -29,17 +30,17 @@ struct lw_cpu_repair {
     int width;
     int64_t n_taps, halo, n_samples, n_outputs;
     uint8_t *touched;               /* [n_outputs], set to 0 or 1 */
-    int64_t n_own, first_own;       /* result: count of own samples that are not finite, and the first of them, counted from 0 */
+    int64_t n_own, first_own;       /* result: own samples that are not finite: their count, the first one's index (from 0) */
 };
 
-/* Complex transforms of length n, unscaled. The order of the spectrum is the fastest to make: bin k1 + rows * k2 is at
- * k1 * columns + k2. Short transforms have one row, and thus natural order. */
+/* Complex transforms of length n, unscaled, computed as a matrix of rows x columns (fft.c). The spectrum stays in the order that
+ * results: bin k1 + rows * k2 is at k1 * columns + k2. Short transforms have one row, and thus natural order. */
 struct lw_cpu_fft {
     int64_t n, rows, columns;       /* rows * columns = n */
 };
 
-/* A tile of rows x columns complex numbers, `pitch` from row to row. `columns` is a multiple of `strip`. The spectrum is stored in
- * strips: bin (k, l) at ((l / strip) * rows + k) * strip + l % strip. */
+/* A tile of rows x columns complex numbers, `pitch` numbers from row to row. The spectrum is stored in strips of `strip` columns, a
+ * divisor of `columns`: bin (k, l) is at ((l / strip) * rows + k) * strip + l % strip. */
 struct lw_cpu_fft2d {
     int64_t rows, columns, pitch, strip;
 };
@@ -58,11 +59,11 @@ struct lw_cpu_stencil {
     int64_t stride, step;           /* reals of x from row to row, and from pixel to pixel */
 };
 
-/* Rows of outputs that stencil() makes at a time. */
+/* Rows of outputs that one call of stencil() makes. */
 #define LW_CPU_STENCIL_ROWS 4
 
-/* Interpolation at one place of the axis, see struct lw_post_weights. Output rate i + r is the sum of
- * weights[k * rate + r] * y[i + k - LW_POST_REACH] over begin[r > 0] <= k < end[r > 0]. */
+/* Interpolation at one place of the axis (inside or near an end: struct lw_post_weights). Output rate i + r, "phase" r of sample i,
+ * is the sum of weights[k * rate + r] * y[i + k - LW_POST_REACH] over begin[r > 0] <= k < end[r > 0]. */
 struct lw_cpu_phases {
     int rate;
     int begin[2], end[2];
@@ -76,10 +77,10 @@ struct lw_cpu_best {
     int32_t *filters;
 };
 
-/* Sums over adjacent outputs. Squares are those of y / 2^exponent, NaN if an output is NaN. */
+/* Sums over adjacent outputs y. Squares are taken of y / 2^exponent, to stay in range. Sums are NaN if an output is. */
 struct lw_cpu_cell {
     int exponent;
-    double largest, squares;        /* largest of the squares, NaN aside; sum of the squares */
+    double largest, squares;        /* largest square, ignoring NaN; sum of the squares */
     double re, im;                  /* sums of y */
 };
 
@@ -89,24 +90,24 @@ typedef bool lw_cpu_make_fn(void *y, int64_t n, int width, double least, double 
 
 struct lw_cpu_kernels {
     size_t real_bytes;
-    int safe_exponent;              /* magnitudes in [2^-safe, 2^safe] pass the transforms without overflow or underflow */
-    int64_t direct_step;            /* direct() and stencil() may write, and read, n rounded up to a multiple of this */
+    int safe_exponent;              /* e: magnitudes in [2^-e, 2^e] pass the transforms without overflow or underflow */
+    int64_t direct_step;            /* direct() and stencil() may read and write n outputs rounded up to a multiple of this */
 
     /* ---- stored samples and reals ---- */
     void (*load)(const struct lw_cpu_panel *panel, const void *stored, void *reals);
-    /* Round to nearest even and saturate (integers and halves); NaN becomes 0 in integers. The saturated reals and the NaN are
-     * counted in *loss. Fewer than 2^31 reals. */
+    /* Round to nearest even and saturate (integers and halves); NaN becomes 0 in integers. Saturated reals, and NaN that became 0,
+     * are counted in *loss. A panel has fewer than 2^31 reals. */
     void (*store)(const struct lw_cpu_panel *panel, const void *reals, void *stored, struct lw_loss *loss);
-    /* Transpose: out[c][r] = in[r][c], working samples of `width` reals; strides in reals between the rows of each. */
+    /* Transpose working samples of `width` reals: out[c][r] = in[r][c]. in_stride and out_stride: reals from row to row. */
     void (*transpose)(const void *in, int64_t in_stride, int64_t rows, int64_t columns, int width, void *out, int64_t out_stride);
-    /* widen: n reals at x + n become n complex numbers at x. narrow: the real parts of n complex numbers move to the front. */
+    /* widen: the last n of 2 n reals become n complex numbers. narrow: the real parts of n complex numbers become the first n. */
     void (*widen)(void *x, int64_t n);
     void (*narrow)(void *x, int64_t n);
 
     /* ---- range ---- */
     double (*largest)(const void *x, int64_t n);                /* largest magnitude; infinity if a real is not finite */
     void (*repair)(struct lw_cpu_repair *repair, void *x);      /* replace samples that are not finite by zero */
-    void (*blank)(void *y, const uint8_t *touched, int64_t n, int width);   /* set touched outputs to NaN */
+    void (*blank)(void *y, const uint8_t *touched, int64_t n, int width);   /* set the outputs that repair() marked to NaN */
     void (*fill)(void *x, int64_t n, double value);
     void (*scale)(void *x, int64_t n, int exponent);            /* x *= 2^exponent */
 
@@ -116,36 +117,36 @@ struct lw_cpu_kernels {
     void (*stencil)(const struct lw_cpu_stencil *stencil, const void *x, int64_t n, void *y, int64_t stride);
     void (*quarter_turn)(const void *x, void *out, int64_t n);  /* out = i x, n complex numbers */
     void (*multiply)(const void *h, const void *z, void *w, int64_t n);                     /* w = h z, complex */
-    void (*multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n); /* w = a z + b r; a_b: a, then b */
+    void (*multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n); /* w = a z + b r; a_b: a[n], b[n] */
     void (*mirror)(const struct lw_cpu_fft *fft, const void *z, void *r);   /* bin k of r = conj(bin n - k of z) */
     void (*round_reals)(const double *in, void *out, int64_t n);
 
     /* ---- operations of --post: see signal/post.h ---- */
     lw_cpu_make_fn *const *make;                                /* [LW_POST_KINDS] */
-    /* Make the first n_phases outputs of each of n samples, the first at y; `out` must not overlap the samples. */
+    /* Make the first n_phases outputs of each of n samples y; neighbours within LW_POST_REACH may be read. `out` overlaps none. */
     void (*interpolate)(const struct lw_cpu_phases *phases, const void *y, int64_t n, int n_phases, int width, void *out);
-    /* Sum taps[m] x[n - 1 - m] over m, in double; a tap has `parts` doubles. */
+    /* Set `sum` to the sum over 0 <= m < n of taps[m] x[n - 1 - m], in double; a tap has `parts` doubles. */
     void (*sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2]);
 
     /* ---- search in a series: see signal/search.h ---- */
-    /* Return the first of the outputs [begin, end) whose magnitude is at least `least` > 0, or just below it; `end`: none. */
+    /* Return the first of the outputs [begin, end) whose magnitude is `least` > 0 or more, or a few roundings less; `end`: none. */
     int64_t (*next_crossing)(const void *y, int64_t begin, int64_t end, int width, double least);
-    /* Let n outputs of a filter replace those best outputs whose strength is smaller. Strength is |y| * weight, or of a sign y or
-     * -y; 0 < weight <= 1. */
+    /* Let n outputs of a filter replace those best outputs whose strength is smaller. Strength orders like |y| * weight, or with a
+     * sign like y * weight or -y * weight; 0 < weight <= 1. */
     void (*keep_best)(const void *y, int64_t n, int width, enum lw_sign sign, double weight, int32_t filter,
                       const struct lw_cpu_best *best);
-    /* Measure n outputs, with the exponent given in the cell. */
+    /* Set the sums of a cell from n outputs; the caller has set its exponent. */
     void (*measure)(const void *y, int64_t n, int width, struct lw_cpu_cell *cell);
 
     /* ---- transforms: out of place; `work` has n complex numbers, used only with several rows ---- */
     int (*fft_create)(int64_t n, void *in, void *out, void *work, struct lw_cpu_fft **fft, struct lw_error *err);
     void (*fft_destroy)(struct lw_cpu_fft *fft);                /* accepts NULL */
-    int64_t (*fft_bytes)(int64_t n);                            /* bytes of tables; FFTW's are estimated */
+    int64_t (*fft_bytes)(int64_t n);                            /* bytes of a transform's tables; FFTW's are estimated */
     struct lw_cpu_fft (*fft_shape)(int64_t n);
     void (*fft_forward)(const struct lw_cpu_fft *fft, const void *x, void *spectrum, void *work);
     void (*fft_inverse)(const struct lw_cpu_fft *fft, const void *spectrum, void *x, void *work);
 
-    /* ---- tiles, unscaled; `row` has `columns` complex numbers, `strip` has rows * strip ---- */
+    /* ---- tiles, unscaled; complex buffers: row[columns], points[rows * pitch] (the tile), strip[rows * shape.strip] ---- */
     struct lw_cpu_fft2d (*fft2d_shape)(int64_t rows, int64_t columns);
     int (*fft2d_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_cpu_fft2d **tile,
                         struct lw_error *err);
@@ -174,7 +175,7 @@ static inline struct lw_cpu_panel lw_cpu_output_panel(const struct lw_op_spec *s
     return panel;
 }
 
-/* Load a panel as working samples; with `widens`, its reals become complex numbers. */
+/* Load a panel as working samples; `widens` makes each real a complex number. */
 static inline void lw_cpu_load(const struct lw_cpu_kernels *kernels, const struct lw_cpu_panel *panel, bool widens,
                                const void *stored, void *to)
 {
@@ -184,7 +185,7 @@ static inline void lw_cpu_load(const struct lw_cpu_kernels *kernels, const struc
         kernels->widen(to, n);
 }
 
-/* Prefetch memory that is read or overwritten soon: it comes into the cache during other work. */
+/* Prefetch memory that is soon read or overwritten: the cache loads it during other work. */
 static inline void lw_cpu_fetch(const void *memory, int64_t bytes)
 {
     for (int64_t at = 0; at < bytes; at += LW_ALIGNMENT)

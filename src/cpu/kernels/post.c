@@ -38,7 +38,7 @@ static bool power(void *y, int64_t n, int width, double least, double most)
     return found;
 }
 
-/* The squares of float32 numbers, and their sum, neither overflow nor underflow in double. */
+/* Return |re + i im|. In double the squares of float32 numbers, and their sum, neither overflow nor underflow. */
 static inline real length(real re, real im)
 {
     return sizeof(real) == sizeof(float) ? (real)sqrt((double)re * (double)re + (double)im * (double)im)
@@ -66,7 +66,7 @@ lw_cpu_make_fn *const KERNEL(lw_make)[LW_POST_KINDS] = {
 
 /* ---- interpolation ----------------------------------------------------------------------------------------------- */
 
-/* Make phases [from, to) of the sample at y. Sums are in the order of k, wherever a phase lies in a vector. */
+/* Make the outputs (phases) [from, to) of the sample at y. Every sum runs in the order of k: all phases round alike. */
 static inline void add_phases(const struct lw_cpu_phases *phases, const real *y, int from, int to, int width, real *out)
 {
     const real *const weights = phases->weights;
@@ -86,10 +86,10 @@ static inline void add_phases(const struct lw_cpu_phases *phases, const real *y,
     }
 }
 
-/* If there are fewer phases than MANY, vectors run along the axis, RUN sums at a time; else they run along the phases. */
+/* Below MANY phases, loops are vectorised along the axis, RUN sums at a time; from MANY on, along the phases. */
 enum { RUN = 512, MANY = 32 };
 
-/* Make one phase of n samples. */
+/* Make one of the outputs of each of n samples: phase number `phase`. */
 static void add_run(const struct lw_cpu_phases *phases, const real *y, int64_t n, int phase, int width, real *out)
 {
     const real *const weights = (const real *)phases->weights + phase;
@@ -130,7 +130,7 @@ void KERNEL(lw_interpolate)(const struct lw_cpu_phases *phases, const void *y, i
 
 /* ---- direct sums ------------------------------------------------------------------------------------------------- */
 
-/* A sum is split into N_CHAINS sums of every N_CHAINS-th term, whose rounding errors are those of a shorter sum. */
+/* A sum is split into N_CHAINS sums of every N_CHAINS-th term, which are shorter and thus have smaller rounding errors. */
 enum { N_CHAINS = 8 };
 
 static double dot(const double *taps, int tap_step, const real *last, int64_t sample_step, int64_t n)

@@ -1,10 +1,9 @@
 /* real.h - the working type, and function names, for one precision and one instruction set.
  *
- * The sources of this folder include it. The build compiles each source once for every pair of the two (CMakeLists.txt) and defines
- * LW_CPU_DOUBLE, 0 or 1, and LW_CPU_ISA: generic, avx2 or avx512. `real` is then float or double, `vector` as many of them as a
- * register of that instruction set holds, and KERNEL(lw_load) the function lw_load_single_avx2 or the like. cpu/kernels/kernels.c
- * makes the table of each pair, and cpu/dispatch.c chooses one at run time. Without these definitions the header stands for single
- * precision and the generic instruction set. */
+ * All sources of this folder include the header. The build compiles each source once per precision and instruction set and defines
+ * LW_CPU_DOUBLE, 0 or 1, and LW_CPU_ISA: generic, avx2 or avx512. `real` is then float or double, and `vector` a register full of
+ * reals. KERNEL(lw_load) is the function lw_load_single_avx2 or the like. cpu/kernels/kernels.c makes a table of these functions,
+ * and cpu/dispatch.c chooses a table at run time. Without the two definitions, single precision, generic, holds. */
 #pragma once
 
 #include "cpu/kernels/kernels.h"
@@ -50,8 +49,8 @@ typedef real vector __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef real_bits indices __attribute__((vector_size(VECTOR_BYTES)));
 typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(__alignof__(real))));
 
-/* Outputs that the direct convolution makes at a time: enough independent sums to hide the latency of a fused multiply-add (4
- * cycles, two per cycle). */
+/* Registers of outputs, and outputs, that the direct convolution makes at a time. Eight independent sums hide the latency of a
+ * fused multiply-add (4 cycles, two per cycle). */
 #define LW_DIRECT_SUMS 8
 #define LW_DIRECT_STEP ((int64_t)(LW_DIRECT_SUMS * VECTOR_BYTES / sizeof(real)))
 

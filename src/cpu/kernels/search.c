@@ -6,8 +6,8 @@
 
 /* ---- crossings --------------------------------------------------------------------------------------------------- */
 
-/* An output crosses if the square of y * factors[0] * factors[1] is at least `square`. The factors are 1, unless squares near that
- * of `least` leave the precision's range. There are two factors, because 1 / least may leave it, too. */
+/* An output y is a crossing if (y * factors[0] * factors[1])^2 >= square. Both factors are 1 (is_plain) where the square of `least`
+ * is well within the precision's range. Elsewhere they divide by `least`, in two steps: 1 / least may leave the range, too. */
 struct level {
     real factors[2], square;
     bool is_plain;
@@ -30,8 +30,8 @@ static inline bool crosses(const struct level *level, real re, real im)
     return x * x + y * y >= level->square;
 }
 
-/* Return whether any of n reals crosses together with its neighbour, `next` further on. In complex outputs, imaginary parts are
- * also paired with the next real parts: then vectors need no shuffling, and false alarms are as rare as crossings. */
+/* Return whether any of n reals forms a crossing with the real `next` places further on (0: alone). In complex outputs, imaginary
+ * parts are also paired with the next real parts: vectors then need no shuffling, and false alarms are as rare as crossings. */
 static inline bool any_pair_crosses(const struct level *level, const real *y, int64_t n, int next)
 {
     int found = 0;
@@ -48,8 +48,8 @@ static bool any_crosses(const struct level *level, const real *y, int64_t n, int
     return level->is_plain ? any_pair_crosses(&plain, y, 2 * n - 1, 1) : any_pair_crosses(level, y, 2 * n - 1, 1);
 }
 
-/* Most runs hold no crossing, and are passed over without a branch for each output. A crossing is often followed by another one, so
- * that the next output is tested before any run. */
+/* Most runs of outputs hold no crossing, and are passed over without a branch for each output. A search often starts behind a
+ * crossing, which another one often follows. So output `begin` is tested before any run. */
 int64_t KERNEL(lw_next_crossing)(const void *y, int64_t begin, int64_t end, int width, double least)
 {
     enum { RUN = 512 };
@@ -70,21 +70,21 @@ int64_t KERNEL(lw_next_crossing)(const void *y, int64_t begin, int64_t end, int 
 
 /* ---- the best filter --------------------------------------------------------------------------------------------- */
 
-/* Strength orders the outputs of a channel and index like |y|. For float32 it is the square, which neither overflows nor underflows
- * in double, else |y| itself. No product with `weight` can overflow. */
+/* Return an output's strength, which orders the outputs of all filters like |y| * weight. For float32 it is the square, which
+ * neither overflows nor underflows in double; for float64, |y| * weight itself. No product overflows, as weight <= 1. */
 static inline double strength(real re, real im, double weight)
 {
     const double x = fabs((double)re), y = fabs((double)im);
     if (sizeof(real) == sizeof(float))
         return (x * x + y * y) * (weight * weight);
     const double large = x > y ? x : y, small = x > y ? y : x, slope = small / large;
-    return large > 0 ? large * sqrt(1 + slope * slope) * weight : large + small;        /* the sum is 0, or NaN */
+    return large > 0 ? large * sqrt(1 + slope * slope) * weight : large + small;        /* large + small is 0, or NaN */
 }
 
-/* Outputs compared at a time. */
+/* Outputs that are compared with the best ones at a time. */
 enum { BEST_RUN = 256 };
 
-/* Mark the outputs that beat the strengths; update these. is_signed: compare y times weight, < 0 for the negative sign. */
+/* Mark the outputs that beat `strengths`, and update `strengths`. is_signed: strength is y * weight, weight < 0: negative sign. */
 static inline void compare(const real *y, int64_t n, int width, bool is_signed, double weight, double *restrict strengths,
                            int32_t *restrict is_best)
 {
@@ -95,7 +95,7 @@ static inline void compare(const real *y, int64_t n, int width, bool is_signed, 
     }
 }
 
-/* Copy from[i] to to[i] where is_best. Both are read in any case, because loops with branches are not vectorised. */
+/* Copy from[i] to to[i] where is_best[i] is set. Both are read in any case: loops with branches are not vectorised. */
 static inline void take(const real *restrict from, const int32_t *restrict is_best, int64_t n, int width, real *restrict to)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -129,9 +129,9 @@ void KERNEL(lw_keep_best)(const void *y, int64_t n, int width, enum lw_sign sign
     }
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+/* ---- statistics of blocks ---------------------------------------------------------------------------------------- */
 
-/* Sums are split into N_CHAINS sums of every N_CHAINS-th output. */
+/* A sum is split into N_CHAINS sums of every N_CHAINS-th output, which compilers vectorise. */
 enum { N_CHAINS = 16 };
 
 struct chains {

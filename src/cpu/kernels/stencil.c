@@ -1,12 +1,12 @@
 /* stencil.c - 2-D convolution in the space domain, for small kernels: several rows of outputs at a time. Compiled per precision and
  * instruction set.
  *
- * A pixel in a register is multiplied by all taps of its column that the rows of outputs need, so that most multiply-adds need no
+ * A register of pixels is multiplied by every tap of one kernel column that the rows of outputs need, so most multiply-adds need no
  * load. Every output is the same chain of fused multiply-adds, wherever it lies among the rows: tap after tap, row after row of the
- * kernel. After each batch of whole rows, of at most 16 taps (or one row), the chain is added to the result. */
+ * kernel. A batch is as many whole rows as 16 taps hold, at least one. After each batch the chain is added to the result. */
 #include "cpu/kernels/real.h"
 
-/* ROWS x N_VECTORS sums hide the latency of multiply-adds and leave registers for pixels and a tap, of 32 registers or of 16. */
+/* ROWS x N_VECTORS sums hide the latency of multiply-adds. They take half of the 32 (AVX-512) or 16 registers: pixels need some. */
 enum { ROWS = LW_CPU_STENCIL_ROWS, N_VECTORS = VECTOR_BYTES == 64 ? 4 : 2, BATCH = 16 };
 enum { STEP = N_VECTORS * VECTOR_BYTES / sizeof(real) };
 
@@ -14,8 +14,8 @@ enum { STEP = N_VECTORS * VECTOR_BYTES / sizeof(real) };
 
 typedef vector sums_of_rows[ROWS][N_VECTORS];
 
-/* Keep a pixel in its register. Compilers otherwise read it again for every tap, as an instruction can; these loads are not aligned
- * and take twice as long as the multiply-adds. */
+/* Keep a vector of pixels in its register. Otherwise compilers make it a memory operand of the multiply-add of every tap. Such
+ * loads are not aligned and take twice as long as the multiply-adds. */
 static ALWAYS_INLINE void keep_in_register(vector *pixel)
 {
 #if defined __x86_64__
@@ -25,7 +25,7 @@ static ALWAYS_INLINE void keep_in_register(vector *pixel)
 #endif
 }
 
-/* Add the pixels of one row to the sums of output rows [first, last]. taps: the row of the kernel for output row 0. */
+/* Add one row of pixels, times taps, to the sums of output rows [first, last]. taps: the kernel row for output row 0. */
 static ALWAYS_INLINE void add_row(const struct lw_cpu_stencil *s, const real *taps, const real *x, int first, int last,
                                   sums_of_rows sums)
 {
@@ -45,7 +45,7 @@ static ALWAYS_INLINE void add_row(const struct lw_cpu_stencil *s, const real *ta
     }
 }
 
-/* Add the sums of output row r to the result if a batch ends with row m of the kernel. */
+/* Add the sums of an output row to its result y if a batch ends with row m of the kernel; then clear the sums. */
 static ALWAYS_INLINE void end_batch(const struct lw_cpu_stencil *s, int64_t batch, int64_t m, vector sums[N_VECTORS], real *y)
 {
     vector *const to = (vector *)y;

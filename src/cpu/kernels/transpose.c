@@ -1,7 +1,7 @@
 /* transpose.c - transposition of working samples. Compiled per precision and instruction set.
  *
- * Blocks of 8 x 8 elements of 4 bytes (4 x 4 of 8 bytes) are transposed in registers: first as blocks of 2 x 2 elements, then of 2
- * x 2 pairs, then of fours. The rest at the edges is moved one by one. */
+ * Blocks of 8 x 8 elements of 4 bytes (4 x 4 of 8 bytes) are transposed in registers: first as blocks of 2 x 2 elements, then of
+ * 2 x 2 pairs, then of fours. Elements at the edges, and all of 16 bytes, are moved one by one. */
 #include "cpu/kernels/real.h"
 
 typedef uint32_t words __attribute__((vector_size(32), may_alias));
@@ -9,7 +9,7 @@ typedef uint32_t loose_words __attribute__((vector_size(32), may_alias, aligned(
 typedef uint64_t longs __attribute__((vector_size(32), may_alias));
 typedef uint64_t loose_longs __attribute__((vector_size(32), may_alias, aligned(8)));
 
-/* Replace two rows (of elements, pairs or fours) by two others: the even ones of both, and the odd ones of both. */
+/* Set row a to the even elements (pairs, fours) of both rows, alternating, and row b to the odd ones. */
 #define MIX(a, b, even, odd)                    \
     do {                                        \
         const __typeof__(a) first = (a);        \
