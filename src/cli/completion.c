@@ -284,7 +284,7 @@ void lw_completion_zsh(FILE *file)
     fprintf(file, ")\n\n"
                   "# Sets specs to the options that may stand behind some words.\n"
                   "_lapwing_specs() {\n    case $1 in\n");
-    visit_all(&(struct visitor){file, "specs=(\n            '--help[say what it does, and its options]'\n", "        ) ;;\n",
+    visit_all(&(struct visitor){file, "specs=(\n            '--help[show the help and its options]'\n", "        ) ;;\n",
                                 print_spec});
     fprintf(file, "    esac\n}\n\n");
     fputs("_lapwing_shells='" SHELLS "'\n\n", file);

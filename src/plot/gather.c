@@ -15,8 +15,8 @@ enum {
     BLOCK_VALUES = 1 << 18,             /* values of a block where blocks cover all samples */
     PLACE_BYTES = 16 << 10,             /* least bytes that one place of a file costs, however few are read there */
     LEAST_PLACES = 4096,                /* places that are read at any cost */
-    LEAST_CHUNKS = 64, ENOUGH_CHUNKS = 256,     /* chunks that are read at any cost; chunks that are read if they take no more */
-    MOST_TIMES = 4,                     /* than this many times the bytes allowed */
+    LEAST_CHUNKS = 64, ENOUGH_CHUNKS = 256,     /* chunks to read at any cost; chunks to read within MOST_TIMES */
+    MOST_TIMES = 4,                     /* factor by which ENOUGH_CHUNKS may exceed the bytes allowed */
 };
 
 /* How a subject is read. Channels are numbered among the chosen ones. */

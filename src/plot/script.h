@@ -2,8 +2,8 @@
  *
  *     begin -> data ... -> panels begin -> panel, plot lines ... -> end
  *
- * Callers write numbers to `file` themselves, but texts from outside only by lw_script_text. It puts them between double quotes and
- * escapes all but letters, digits and a few signs as \ooo, which gnuplot decodes after it has parsed the line and made its
+ * Callers write numbers to `file` themselves, but texts from outside only by lw_script_text. It puts a text between double quotes,
+ * and writes all but letters, digits and a few signs as \ooo. gnuplot decodes these after it has parsed the line and made
  * substitutions. (Doubled single quotes are not safe: at the beginning of a string, gnuplot takes them for an empty one.) The text
  * names no file: gnuplot draws to its standard output, and the data stand in the text itself, which is all that a picture needs. */
 #pragma once

@@ -12,7 +12,7 @@
 
 static int fail(int status, struct lw_error *err)
 {
-    return lw_fail(err, status == WCSERR_MEMORY ? LW_ESYSTEM : LW_EDATA, "WCSLIB says '%s'", wcs_errmsg[status]);
+    return lw_fail(err, status == WCSERR_MEMORY ? LW_ESYSTEM : LW_EDATA, "WCSLIB reports '%s'", wcs_errmsg[status]);
 }
 
 /* Write the keywords as FITS cards. WCSAXES is left out: WCSLIB would allocate as many axes as it says. */

@@ -9,8 +9,8 @@
 #include <complex.h>
 #include <math.h>
 
-/* Most products of an input sample and a tap that are summed for one dataset, and most input values that are read for it. If the
- * values that --sample asks for would take more, fewer are checked. */
+/* Most products of an input sample and a tap that are summed for one dataset, and most input values that are read for it. Fewer
+ * values than --sample are checked where these would be exceeded. */
 #define LW_VERIFY_PRODUCTS ((int64_t)1 << 28)
 #define LW_VERIFY_VALUES ((int64_t)1 << 27)
 
@@ -97,9 +97,9 @@ enum { LW_MARK_BAD = 1, LW_MARK_MASKED = 2 };
 struct lw_verify_samples {
     int64_t channel, begin, end;     /* positions of the rows */
     double complex *values;          /* [(end - begin) x columns]; 0 where masked or not finite */
-    unsigned char *marks;            /* the same shape */
-    double *levels;                  /* [n_levels], largest rms value of a segment that meets outputs in */
-    int64_t n_levels, level_columns; /* columns k x level_columns .. */
+    unsigned char *marks;            /* LW_MARK_..., as many as `values` */
+    double *levels;                  /* [n_levels]; level k: largest rms value of a segment that meets an output */
+    int64_t n_levels, level_columns; /* whose column is in [k, k + 1) x level_columns */
 };
 
 /** Prepare for reading at most `most_rows` rows at a time. */

@@ -284,7 +284,7 @@ def none():
             "of many axes": {"WCSAXES": 2000000000, "CTYPE1": "FREQ"}}
     for name, sky in {**bad, **good}.items():
         write("none.fits", sky)
-        (panel,), script = drawn("none.fits", says="coordinates of the sky are not drawn: WCSLIB says" if name in bad else "")
+        (panel,), script = drawn("none.fits", says="coordinates of the sky are not drawn: WCSLIB reports" if name in bad else "")
         check(not panel[0] and not panel[1] and "lines:" not in script, f"{name}: {panel[1]}")
     write("none.fits", {**SKIES["the whole sky"], "CRPIX1": 5000.0})
     check(not drawn("none.fits")[0][0][1], "an image beside the sky has labels")
