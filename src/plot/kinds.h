@@ -58,7 +58,7 @@ struct lw_shown {
     int64_t z;
     double first, step;                 /* the result's sample at sample 0 of `subject`, and samples of the result per sample */
     char title[400];
-    struct lw_raster raster;            /* its cells are owned; rows are channels, the first one first */
+    struct lw_raster raster;            /* owned cells; rows are channels, in their order */
     int64_t n_channels;                 /* number of chosen channels */
     int data;
     double low, high;                   /* series: range of values; both 0: gnuplot's own */

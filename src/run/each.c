@@ -239,7 +239,7 @@ struct tally {
     int first;                  /* code of the first failure */
 };
 
-/* If all of this many first inputs misfit, the options are at fault, not the inputs. */
+/* If the first MOST_MISFITS inputs all misfit, the options are at fault, not the inputs. */
 enum { MOST_MISFITS = 10 };
 
 /* Report a failure. @return  LW_OK: go on */

@@ -7,9 +7,9 @@
 /* Counts of one rank, or of all after lw_flaws_sum. */
 struct lw_flaws {
     int64_t n_not_finite;       /* samples of the rank's own input that are not finite */
-    int64_t first, end;         /* range of the whole input's axis with all samples known to be not finite; end 0: none is known */
+    int64_t first, end;         /* the known ones of these lie in [first, end) of the whole input's axis; end 0: none is known */
     bool is_rough;              /* `end` is only a bound: the last such sample lies somewhere before it */
-    int64_t n_sought;           /* values examined to find `end` */
+    int64_t n_sought;           /* values that this rank examined to find `end` */
     int64_t n_out_of_range;     /* slots with results beyond the range of their type */
     struct lw_loss loss;
 };
