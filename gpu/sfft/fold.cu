@@ -1,7 +1,7 @@
 /* fold.cu - multiplies samples by the window and folds them to planes of B sums (launch.h).
  *
  * One thread makes one sum: bucket b of one plane. A sum has about 5 samples (2 h + 1 over B), scattered over the signal on the
- * device, so the thread issues all their loads at once to overlap their latencies. Neighbouring threads share only the taps, whose
+ * device. The thread issues all their loads at once to overlap the latencies. Neighbouring threads share only the taps, whose
  * reads are coalesced. Indices advance by B sigma modulo n, so a thread needs only two modular products: its first index and the
  * step. Grid: (buckets / THREADS, planes). */
 #include "gpu/device/stored.cuh"

@@ -4,8 +4,8 @@
  * A round has two halves, with a barrier between them. In the first, eight threads per bucket, which share its shifts, decide
  * whether the bucket may hold one line, and find that line. If there are more buckets than groups of eight, one thread per bucket
  * first discards buckets that cannot hold one line. A line found is a candidate, and claims its slot in a hash table of
- * frequencies. If several see the same line, the purest wins: there the line leaves the least part of the energy unexplained. A
- * tolerance limits that part: the strictest one of sfft/rules.h that admits a candidate. In the second half each block subtracts
+ * frequencies. Of several buckets that see a line the purest wins: there the line leaves the least part of the energy unexplained.
+ * A tolerance limits that part: the strictest one of sfft/rules.h that admits a candidate. In the second half each block subtracts
  * its winners, one thread per line and plane. Fixed-point sums and choices by value make the order of threads irrelevant. */
 #pragma once
 

@@ -3,7 +3,7 @@
  * All sources of this folder include the header. The build compiles each source once per precision and instruction set and defines
  * LW_CPU_DOUBLE, 0 or 1, and LW_CPU_ISA: generic, avx2 or avx512. `real` is then float or double, and `vector` a register full of
  * reals. KERNEL(lw_load) is the function lw_load_single_avx2 or the like. cpu/kernels/kernels.c makes a table of these functions,
- * and cpu/dispatch.c chooses a table at run time. Without the two definitions, single precision, generic, holds. */
+ * and cpu/dispatch.c chooses a table at run time. Without the two definitions, `real` is float, the set generic. */
 #pragma once
 
 #include "cpu/kernels/kernels.h"
