@@ -154,16 +154,16 @@ static void summarize(struct lw_job *job)
 {
     const struct lw_sfft_request *const request = job->request;
     const int64_t n = request->spec.n, last = (request->n_pieces - 1) * request->hop + n;
-    int used = snprintf(job->summary, sizeof job->summary, "at most %" PRId64 " lines of each of %" PRId64 " channel%s",
+    int used = snprintf(job->summary, sizeof job->summary, "at most %" PRId64 " lines per transform: %" PRId64 " channel%s",
                         request->spec.sparsity, job->op.n_channels, job->op.n_channels == 1 ? "" : "s");
     if (request->has_pieces)
         used +=
-            snprintf(job->summary + used, sizeof job->summary - (size_t)used, ", in %" PRId64 " piece%s %" PRId64 " samples apart",
+            snprintf(job->summary + used, sizeof job->summary - (size_t)used, ", %" PRId64 " piece%s (one per %" PRId64 " samples)",
                      request->n_pieces, request->n_pieces == 1 ? "" : "s", request->hop);
     used += snprintf(job->summary + used, sizeof job->summary - (size_t)used, " of %" PRId64 " %s samples", n,
                      job->op.input.is_complex ? "complex" : "real");
     if (request->has_pieces && last < job->n_samples)
-        snprintf(job->summary + used, sizeof job->summary - (size_t)used, "; the last %" PRId64 " are in no piece",
+        snprintf(job->summary + used, sizeof job->summary - (size_t)used, "; the last %" PRId64 " samples are in no piece",
                  job->n_samples - last);
 }
 

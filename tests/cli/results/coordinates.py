@@ -227,7 +227,7 @@ def one_time():
         done = lapwing(2, "ols", *options, *more, code=code)
         check(said in done.stderr, f"{more}: {done.stderr}")
     done = lapwing(2, "ols", *options, "pulse.h5:/bank")
-    check("times of the samples under tap 5\n" in done.stderr, f"the log: {done.stderr}")
+    check("reference tap 5\n" in done.stderr, f"the log: {done.stderr}")
 
 
 def long_axis():
