@@ -220,7 +220,7 @@ def one_time():
             if whiten:
                 check(file["filters"].attrs["reference_tap"] == tap + 510, f"{name}: {dict(file['filters'].attrs)}")
     options = ("--output", "out.h5", "--overwrite", "--input", "pulse.h5:/signal", "--filters")
-    for code, said, *more in ((65, "reference_tap of pulse.h5:/few is not the number of one of its taps, 0 to 29", "pulse.h5:/few"),
+    for code, said, *more in ((65, "reference_tap of pulse.h5:/few must be a single number, the index of a tap from 0 to 29", "pulse.h5:/few"),
                               (65, "reference_tap of pulse.h5:/two", "pulse.h5:/two"),
                               (78, "--reference 30: the filters have taps 0 to 29", "pulse.h5:/bank", "--reference", 30),
                               (2, "--reference half", "pulse.h5:/bank", "--reference", "half")):
