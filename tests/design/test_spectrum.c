@@ -225,7 +225,7 @@ static void test_refusals(void)
     struct lw_whiten_spec spec = {filters, 1, M, 1, spectrum, SEGMENT, 48, 0, 24, 2};
     for (int k = 0; k < FREQUENCIES; k++)
         spectrum[k] = 1;
-    CHECK(lw_whiten(&spec, taps, &err) == LW_EDATA && strstr(err.message, "filter 0 passes nothing"),
+    CHECK(lw_whiten(&spec, taps, &err) == LW_EDATA && strstr(err.message, "filter 0 passes no frequency"),
           "a filter of zeros is not refused");
     filters[3] = 1;
     CHECK(lw_whiten(&spec, taps, &err) == LW_OK, "a filter of a single 1 is refused");
