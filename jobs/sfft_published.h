@@ -14,7 +14,8 @@
     {.name = "flat-window", .kind = LW_OPTION_CHOICE, .choices = "dolph-chebyshev|gaussian", .is_rare = true,                 \
      .help = "Window that shortens the flat filter in time. Default: dolph-chebyshev, which is half as long as gaussian."},        \
     {.name = "buckets", .kind = LW_OPTION_INT, .argument = "B", .minimum = 4, .maximum = 1 << 28,                             \
-     .help = "Buckets of a loop. Default: the power of two next to sqrt(n k / log2 n), at least 16 for each line."},               \
+     .help = "Buckets of a loop, as many as lines or more. Default: the power of two next to sqrt(n k / log2 n), at least 16 "     \
+             "for each line. Below 4 for each line, chance elects most of the frequencies, and more loops estimate."},             \
     {.name = "location-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_PUBLISHED_LOOPS - 1,       \
      .help = "Loops whose largest buckets vote. Default: 4."},                                                                     \
     {.name = "votes", .kind = LW_OPTION_INT, .argument = "V", .minimum = 1, .maximum = LW_PUBLISHED_LOOPS - 1,                \
@@ -22,7 +23,7 @@
      .help = "votes that a frequency needs. Default: 3 of 4, else more than half of the loops."},                                  \
     {.name = "estimation-loops", .kind = LW_OPTION_INT, .argument = "E", .minimum = 1, .maximum = LW_PUBLISHED_LOOPS - 1,     \
      .within = "location-loops", .word = "estimation-loops",                                                                  \
-     .help = "further loops, for the medians that estimate the values. Default: 10."},                                             \
+     .help = "further loops, for the medians that estimate the values. Default: 10, or more if lines share few buckets."},         \
     {.name = "comb", .kind = LW_OPTION_INT, .argument = "W", .minimum = 0, .maximum = 1 << 28,                                \
      .help = "Fold the spectrum to W residues first (sFFT 2.0). W divides the number of samples, and every (n/W)-th sample is "    \
              "read. Only frequencies of the strongest residues get votes. Default: 0, no comb."},                                  \

@@ -28,7 +28,7 @@ LW_C_BEGIN
 /* The chosen parameters; they and the seed determine everything else. */
 struct lw_sfft_stage_spec {
     int64_t n;                      /* samples of the signal */
-    int64_t n_buckets;              /* B, even */
+    int64_t n_buckets;              /* B, even if there are several shifts */
     int n_shifts;                   /* D; 1: the stage cannot locate */
     uint64_t seed;
 };

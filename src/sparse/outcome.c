@@ -57,6 +57,7 @@ struct lw_sparse_totals lw_sparse_add_up(const struct lw_sparse *run)
         if (outcome->is_explained == 0) {
             totals.unexplained++;
             totals.unexplained_residual = fmax(totals.unexplained_residual, outcome->residual);
+            totals.unexplained_lines += outcome->lines;
         }
         totals.dense += is_dense;
         totals.off_grid += outcome->off_grid > 0;

@@ -151,8 +151,9 @@ static int fall_back(struct lw_sparse *run, struct lw_error *err)
     if (totals.unexplained == 0)
         return LW_OK;
     char why[320];
-    snprintf(why, sizeof why, "%" PRId64 " of %" PRId64 " %s are not sparse: their lines leave up to %.3g%% of the energy%s",
-             totals.unexplained, run->n_channels, lw_sparse_channels_text(run), 100 * totals.unexplained_residual,
+    snprintf(why, sizeof why, "%" PRId64 " of %" PRId64 " %s are not sparse: the %.0f lines found leave up to %.3g%% of the "
+             "energy%s", totals.unexplained, run->n_channels, lw_sparse_channels_text(run), totals.unexplained_lines,
+             100 * totals.unexplained_residual,
              run->request.refines || totals.off_grid == 0 ? "" :
              "; there are tones between the frequencies of the transform, which --refine finds");
     switch (run->request.fallback) {

@@ -231,6 +231,7 @@ struct lw_sparse_totals {
     double lines;
     double residual, detection_limit, samples, attempts;            /* largest of any channel */
     double unexplained_residual;    /* largest of any channel that is not explained */
+    double unexplained_lines;       /* lines of these channels */
     int64_t unexplained, dense, off_grid, refined, dense_refined;   /* numbers of channels */
 };
 struct lw_sparse_totals lw_sparse_add_up(const struct lw_sparse *run);

@@ -313,14 +313,14 @@ def voting(work):
         check(f"sfft2 {step} " in said, f"no time of {step}: {said}")
     between = ("sfft", "--input", name + ":/between", "--output", output, "--overwrite", *base)
     said = call(2, *between, "--fallback", "error", code=65)
-    check("not sparse" in said, said)
+    check(re.search(r"not sparse: the \d+ lines found leave up to", said), said)
     rows, about, _ = run(2, name + ":/between", output, *base, "--fallback", "partial")
     check(about["is_explained"] == 0 and about["algorithm"] == "sfft2" and about["retries"] == 1, f"between: {about}")
     rows, about, _ = run(2, name + ":/between", output, *base)
     compare("sfft2 between", rows, 0, np.exp(2j * np.pi * 1234.5 * np.arange(n) / n), k, 1e-9)
     check(about["algorithm"] == "dense" and about["residual"] > 0.01, f"between: {about}")
     for code, what, options in ((78, "votes=5", "--location-loops 4,votes=5"), (78, "divisor", "--comb 1000"),
-                                (78, "--memory", "--memory 50M"), (78, "--buckets 30", "--buckets 30")):
+                                (78, "--memory", "--memory 50M"), (78, "--buckets 11 are fewer", "--buckets 11")):
         said = call(1, *between, *options.split(), code=code)
         check(what in said, f"{options}: {said}")
     plain = ("sfft", "--input", name + ":/between", "--output", output, "--overwrite", "--engine", "cpu")
@@ -328,6 +328,9 @@ def voting(work):
                                 (2, "sfft2 only", "--algorithm sparse --sparsity 12 --location-loops votes=2")):
         said = call(1, *plain, *options.split(), code=code)
         check(what in said, f"{options}: {said}")
+    for buckets, warns in (("12", True), ("41", True), ("48", False)):
+        said = call(1, *between, "--buckets", buckets, "--fallback", "partial")
+        check(("chance elects" in said and "give 48 or more" in said) == warns, f"--buckets {buckets}: {said}")
     planned = lapwing(2, "plan", "sfft", "--input", name + ":/between", *base).stdout
     check("a line needs" in planned and "all samples of a channel" in planned, planned)
 

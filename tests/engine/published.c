@@ -320,6 +320,8 @@ static void check_statistics(const struct under_test *test)
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 20, .snr_db = 20, .is_real = true, .choice = {.comb = 2048}}, 20,
            0.05);
     expect(test, (struct scene){.n = 1 << 20, .n_lines = 20, .snr_db = 0.001}, 5, 0.2);
+    /* cusFFT's own example; most of the elected are no lines */
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 1000, .choice = {.n_buckets = 3816}}, 1, clean);
 }
 
 int suite_published(const struct lw_engine_type *type, int divisor)
@@ -333,6 +335,8 @@ int suite_published(const struct lw_engine_type *type, int divisor)
     /* lines that are found but not reported (more than wanted, or too weak), and their energy */
     const struct scene few_wanted = {.n = 98304, .n_lines = 14, .range_db = 20, .snr_db = 30, .n_wanted = 8};
     const struct scene strong_wanted = {.n = 98304, .n_lines = 14, .range_db = 20, .snr_db = 30, .is_real = true, .least = 0.4};
+    /* few buckets, and an odd number of them: half of the lines share theirs */
+    const struct scene crowded = {.n = 100003, .n_lines = 12, .snr_db = 40, .choice = {.n_buckets = 47}};
     check_statistics(&test);
     check_again(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
     check_again(&test, real_comb);
@@ -342,6 +346,7 @@ int suite_published(const struct lw_engine_type *type, int divisor)
     check_engines(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
     check_engines(&test, real_comb);
     check_engines(&test, many_loops);
+    check_engines(&test, crowded);
     check_engines(&test, few_wanted);
     check_engines(&test, strong_wanted);
     check_odd(&test, ZERO, true, 0);

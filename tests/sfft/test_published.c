@@ -239,14 +239,30 @@ static void check_plans(void)
     }
     const struct lw_sfft_spec spec = {.n = 1000000, .sparsity = 10};
     const struct lw_published_choice refused[] = {
-        {.votes = 5, .location_loops = 4}, {.location_loops = 40, .estimation_loops = 40}, {.comb = 4096}, {.n_buckets = 101},
-        {.n_buckets = 32}, {.n_buckets = 500000},
+        {.votes = 5, .location_loops = 4}, {.location_loops = 40, .estimation_loops = 40}, {.comb = 4096}, {.n_buckets = 9},
+        {.n_buckets = 500000},
     };
     static const char *const named[] = {
-        "--location-loops 4,votes=5", "--location-loops 40", "--comb 4096", "--buckets 101", "--buckets 32", "500000 buckets"};
+        "--location-loops 4,votes=5", "--location-loops 40", "--comb 4096", "--buckets 9 ", "500000 buckets"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         CHECK(lw_published_plan_make(&spec, &refused[i], 0, &plan, &err) == LW_ECONFIG, "choice %zu is not refused", i);
         CHECK(strstr(err.message, named[i]) != NULL, "%s", err.message);
+    }
+    /* fewer buckets than usual: as many are selected as there are, and more loops estimate */
+    static const struct {
+        int64_t n_buckets, selected[2], louder;
+        int loops;
+    } few[] = {
+        {10, {10, 10}, 9, 59}, {31, {20, 20}, 23, 59}, {41, {20, 20}, 20, 37}, {101, {20, 40}, 50, 10}, {400, {20, 40}, 200, 10},
+    };
+    for (size_t i = 0; i < 2 * sizeof few / sizeof *few; i++) {
+        const struct lw_published_choice choice = {.n_buckets = few[i / 2].n_buckets};
+        const int attempt = i % 2;
+        CHECK(lw_published_plan_make(&spec, &choice, attempt, &plan, &err) == LW_OK, "%s", err.message);
+        CHECK(plan.choice.n_buckets == choice.n_buckets && plan.n_selected == few[i / 2].selected[attempt] &&
+                  plan.n_louder == few[i / 2].louder && plan.choice.estimation_loops == few[i / 2].loops,
+              "%" PRId64 " buckets: %" PRId64 " selected, %" PRId64 " louder, %d loops", choice.n_buckets, plan.n_selected,
+              plan.n_louder, plan.choice.estimation_loops);
     }
     const struct lw_published_choice comb = {.comb = 4000};
     CHECK(lw_published_plan_make(&spec, &comb, 0, &plan, &err) == LW_OK && plan.n_residues == 20, "%" PRId64 " residues",
@@ -262,6 +278,7 @@ int main(void)
     check_bins(30000, 64, 391, false);
     check_bins(29989, 2100, 10000, true);
     check_bins(20000, 1030, 100, false);
+    check_bins(29989, 1231, 7000, false);
     for (int kind = 0; kind < 4; kind++) {
         check_cutoff(0, 3, kind);
         check_cutoff(1, 1, kind);

@@ -42,7 +42,7 @@ template <bool HAS_ROOM> LW_DEVICE void list_largest(const Values<HAS_ROOM> &val
     }
 }
 
-/* One block per loop; the last block finds the median of the first loop. first_loop: the loop of block 0. */
+/* One block per loop; the last block finds the energy in the first loop that tells the noise. first_loop: the loop of block 0. */
 template <bool HAS_ROOM> __global__ void __launch_bounds__(THREADS) select_buckets(lw_published_device device, int first_loop)
 {
     extern __shared__ double shared[];
@@ -50,7 +50,7 @@ template <bool HAS_ROOM> __global__ void __launch_bounds__(THREADS) select_bucke
     const bool is_median = loop == device.location_loops;
     const Values<HAS_ROOM> values(device.energies + (is_median ? 0 : loop * device.n_buckets), device.n_buckets, shared);
     if (is_median)
-        find_value(values, (int)(device.n_buckets / 2), &device.control->median);
+        find_value(values, (int)device.n_louder, &device.control->median);
     else
         list_largest(values, (int)device.n_selected, device.places + loop * device.n_selected,
                      device.chosen + loop * device.n_words);

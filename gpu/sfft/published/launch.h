@@ -16,7 +16,7 @@ struct lw_published_device_loop {
 
 /* Counts and sums of a run. All are 0 when a run begins; they are copied to the host at its end. */
 struct lw_published_device_control {
-    double median;              /* median of the first loop's bucket energies */
+    double median;              /* energy in the first loop that n_louder others exceed: the median of buckets with noise alone */
     struct lw_published_figures figures;
     int n_elected;              /* frequencies elected; no line counts if there are more than there is room for */
     int n_lines;
@@ -39,7 +39,7 @@ struct lw_published_device_share {
 
 /* All arguments of the kernels, passed by value; pointers are to device memory. */
 struct lw_published_device {
-    int64_t n, n_buckets, half, n_frequencies, n_selected, capacity;
+    int64_t n, n_buckets, half, n_frequencies, n_selected, n_louder, capacity;
     int n_loops;                /* number of all loops; the last one checks */
     int location_loops, n_estimates, votes_needed;
     int is_real;
@@ -68,7 +68,8 @@ struct lw_published_device {
     double2 *planes;                                /* [n_loops][n_buckets] folded sums, later their transforms */
 
     double *energies;                               /* [location_loops][n_buckets] of the transformed sums */
-    int *places;                                    /* [location_loops][n_selected] buckets of largest energy */
+    int *places;                                    /* [location_loops][n_selected] buckets of largest energy; after the last
+                                                       of fewer, -1 */
     int64_t n_words;                                /* ceil(n_buckets / 32) */
     unsigned *chosen;                               /* [location_loops][n_words] a bit per bucket: set if its place is listed */
 

@@ -47,7 +47,8 @@ static struct lw_published_device describe(const struct lw_published_plan *plan)
     struct lw_published_device device = {
         .n = plan->spec.n, .n_buckets = choice->n_buckets, .half = lw_published_window_half(plan),
         .n_frequencies = plan->spec.is_real ? plan->spec.n / 2 + 1 : plan->spec.n, .n_selected = plan->n_selected,
-        .capacity = plan->capacity, .n_loops = lw_published_count_loops(plan) + 1, .location_loops = choice->location_loops,
+        .n_louder = plan->n_louder, .capacity = plan->capacity,
+        .n_loops = lw_published_count_loops(plan) + 1, .location_loops = choice->location_loops,
         .n_estimates = lw_published_count_loops(plan), .votes_needed = choice->votes, .is_real = plan->spec.is_real,
         .sparsity = plan->spec.sparsity, .min_magnitude = plan->spec.min_magnitude,
         .n_sums = (choice->n_buckets + LW_PUBLISHED_SUMMED - 1) / LW_PUBLISHED_SUMMED, .n_words = (choice->n_buckets + 31) / 32,

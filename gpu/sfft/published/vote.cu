@@ -154,6 +154,8 @@ LW_DEVICE void vote(const lw_published_device &device, const Ballot &ballot, Pie
         if (f < device.n_frequencies && (device.comb == 0 || device.approved[f % device.comb]))
             candidates.elected[atomicAdd(&candidates.n_elected, 1)] = f;
     }
+    if (bucket < 0)                                             /* a list may end early with -1 */
+        piece.place = (unsigned)device.n_selected;
 }
 
 /* Make lines of the listed frequencies, and empty the list. There must be a barrier before; the call ends with one. */

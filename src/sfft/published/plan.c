@@ -1,5 +1,6 @@
 #include "sfft/published/published.h"
 
+#include "base/integers.h"
 #include "sfft/number.h"
 
 #include <inttypes.h>
@@ -22,6 +23,20 @@ static double by_chance(const struct lw_published_plan *plan)
     return sum * (double)plan->spec.n;
 }
 
+/* Part of the buckets that no line reaches, if n_lines lines are spread at random. */
+static double part_left(const struct lw_published_choice *choice, int64_t n_lines)
+{
+    return exp(-2 * (box_half + lobe) * (double)n_lines / (double)choice->n_buckets);
+}
+
+/* Loops in which a line that has its bucket for itself in `part` of them has it in more than the third that estimates need
+ * (steps.c), at three standard deviations. */
+static int count_estimates(double part)
+{
+    const double margin = part - 1.0 / 3;
+    return margin > 0 ? (int)fmin(ceil(9 * part * (1 - part) / (margin * margin)), LW_PUBLISHED_LOOPS) : LW_PUBLISHED_LOOPS;
+}
+
 static void complete(const struct lw_sfft_spec *spec, int64_t n_lines, int attempt, struct lw_published_choice *choice)
 {
     if (choice->n_buckets == 0) {
@@ -36,13 +51,23 @@ static void complete(const struct lw_sfft_spec *spec, int64_t n_lines, int attem
         choice->location_loops = choice->votes > VOTES ? choice->votes + 1 : LOCATION_LOOPS;
     if (choice->votes == 0)
         choice->votes = choice->location_loops == LOCATION_LOOPS ? VOTES : choice->location_loops / 2 + 1;
-    if (choice->estimation_loops == 0)
-        choice->estimation_loops = ESTIMATION_LOOPS;
+    if (choice->estimation_loops == 0) {
+        const int wanted = count_estimates(part_left(choice, n_lines)), most = LW_PUBLISHED_LOOPS - 1;
+        choice->estimation_loops = (wanted < most ? wanted : most) - choice->location_loops;
+        if (choice->estimation_loops < ESTIMATION_LOOPS)
+            choice->estimation_loops = ESTIMATION_LOOPS;
+    }
     if (choice->comb_loops == 0)
         choice->comb_loops = COMB_LOOPS;
 }
 
-static int check(const struct lw_published_plan *plan, struct lw_error *err)
+/* Twice as many as lines; in further attempts more, where these are not most of the buckets. */
+static int64_t count_selected(int64_t n_buckets, int64_t n_lines, int attempt)
+{
+    return lw_max64(lw_min64(2 * n_lines, n_buckets), lw_min64((2 << attempt) * n_lines, n_buckets / 2));
+}
+
+static int check(const struct lw_published_plan *plan, int64_t n_lines, struct lw_error *err)
 {
     const int64_t n = plan->spec.n, buckets = plan->choice.n_buckets, taps = 2 * lw_published_window_half(plan) + 1;
     const struct lw_published_choice *const choice = &plan->choice;
@@ -58,9 +83,9 @@ static int check(const struct lw_published_plan *plan, struct lw_error *err)
     if (n > LW_PUBLISHED_MAX_SAMPLES)
         return lw_fail(err, LW_ECONFIG, "--algorithm sfft2: %" PRId64 " samples are more than %" PRId64 ", the most: choose a "
                        "piece with --count, or --algorithm sparse", n, LW_PUBLISHED_MAX_SAMPLES);
-    if (buckets % 2 != 0 || buckets < 2 * plan->n_selected)
-        return lw_fail(err, LW_ECONFIG, "--buckets %" PRId64 " must be an even number of at least %" PRId64 ", twice the buckets "
-                       "that are selected for --sparsity %" PRId64, buckets, 2 * plan->n_selected, plan->spec.sparsity);
+    if (buckets < n_lines)
+        return lw_fail(err, LW_ECONFIG, "--buckets %" PRId64 " are fewer than the %" PRId64 " lines of the spectrum: give at least "
+                       "as many, or leave it out", buckets, n_lines);
     if (taps > n)
         return lw_fail(err, LW_ECONFIG, "--algorithm sfft2: windows of %" PRId64 " taps for %" PRId64 " buckets do not fit %"
                        PRId64 " samples: give fewer --buckets or a smaller --sparsity, or --algorithm dense", taps, buckets, n);
@@ -76,8 +101,10 @@ int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_publ
     const double length = (choice->window == LW_PUBLISHED_GAUSSIAN ? 2 * log(1 / tolerance) : acosh(1 / tolerance)) / (M_PI * lobe);
     *plan = (struct lw_published_plan){.spec = *spec, .choice = *choice, .box_half = box_half};
     complete(spec, n_lines, attempt, &plan->choice);
-    plan->n_selected = (2 << attempt) * n_lines;
-    plan->n_residues = plan->n_selected < plan->choice.comb ? plan->n_selected : plan->choice.comb;
+    plan->n_selected = count_selected(plan->choice.n_buckets, n_lines, attempt);
+    const double left = part_left(&plan->choice, n_lines);
+    plan->n_louder = left < 0.5 ? (int64_t)((1 - left / 2) * (double)plan->choice.n_buckets) : plan->choice.n_buckets / 2;
+    plan->n_residues = lw_min64((2 << attempt) * n_lines, plan->choice.comb);
     plan->window = (struct lw_sfft_window_spec){
         .n_buckets = plan->choice.n_buckets, .tolerance = tolerance, .reach = box_half + lobe, .length = length,
     };
@@ -85,10 +112,12 @@ int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_publ
     plan->samples = (lw_published_count_loops(plan) + 1) * taps;
     if (plan->choice.comb > 0)
         plan->samples += plan->choice.comb_loops * plan->choice.comb;
-    const int rc = check(plan, err);
-    if (rc == LW_OK)
-        plan->capacity = 16 * n_lines + 1024 + (int64_t)fmin(2 * by_chance(plan), (double)spec->n);
-    return rc;
+    const int rc = check(plan, n_lines, err);
+    if (rc)
+        return rc;
+    plan->by_chance = by_chance(plan);
+    plan->capacity = 16 * n_lines + 1024 + (int64_t)fmin(2 * plan->by_chance, (double)spec->n);
+    return LW_OK;
 }
 
 int64_t lw_published_window_half(const struct lw_published_plan *plan) { return lw_sfft_window_half(&plan->window); }

@@ -31,7 +31,7 @@ enum lw_published_window { LW_PUBLISHED_DOLPH_CHEBYSHEV, LW_PUBLISHED_GAUSSIAN }
 /* Parameters that a user may choose; 0 leaves a number to the plan, except `comb`. */
 struct lw_published_choice {
     enum lw_published_window window;
-    int64_t n_buckets;              /* B, even */
+    int64_t n_buckets;              /* B, at least as many as lines */
     int location_loops, votes;      /* 1 <= votes <= location_loops */
     int estimation_loops;           /* further loops; the locating loops' buckets are used as well */
     int64_t comb;                   /* residues, a divisor of n; 0: no comb */
@@ -44,13 +44,17 @@ struct lw_published_plan {
     struct lw_sfft_window_spec window;
     double box_half;                /* half width of the window's box, buckets */
     int64_t n_selected;             /* M, buckets selected of B */
+    int64_t n_louder;               /* buckets louder than the one that tells the noise, which is the median of those that no line
+                                       reaches: half of all, or more if lines fill most */
+    double by_chance;               /* frequencies that get enough votes if M buckets are selected at random */
     int64_t n_residues;             /* residues approved of each comb */
     int64_t capacity;               /* most frequencies with enough votes; more is a failure */
     int64_t samples;                /* samples read */
 };
 
 /** Complete a choice for attempt 0 .. LW_PUBLISHED_ATTEMPTS - 1. Each attempt has new random numbers and, unless the user chose
- * the buckets, twice as many. LW_ECONFIG: the spec does not allow the choice; the message gives the legal range. */
+ * the buckets, twice as many. Where lines share few buckets, more loops estimate. LW_ECONFIG: the spec does not
+ * allow the choice; the message gives the legal range. */
 int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_published_choice *choice, int attempt,
                            struct lw_published_plan *plan, struct lw_error *err);
 

@@ -192,13 +192,13 @@ double lw_published_energies(const struct lw_published_buckets *buckets, int loo
     return sum;
 }
 
-/* Return the energy that n_buckets / 2 others exceed. The energies are reordered. */
-static double median_of_energies(double *energies, int64_t n_buckets)
+/* Return the energy that n_louder others exceed. The energies are reordered. */
+static double energy_below(double *energies, int64_t n_buckets, int64_t n_louder)
 {
-    return lw_select(energies, n_buckets, n_buckets - 1 - n_buckets / 2);
+    return lw_select(energies, n_buckets, n_buckets - 1 - n_louder);
 }
 
-/* Variance of the noise in a bucket, if lines fill fewer than half of the buckets: the median of |z|^2 is ln 2 times its mean. */
+/* Variance of the noise in a bucket, from the median of the buckets that hold only noise: that of |z|^2 is ln 2 times its mean. */
 static double noise_of_median(double median) { return median / M_LN2; }
 
 /* ---- estimate ------------------------------------------------------------------------------------------------------ */
@@ -270,7 +270,7 @@ int64_t lw_published_estimate(const struct lw_published_buckets *buckets, const 
     const double n = (double)buckets->plan->spec.n;
     const int64_t n_buckets = buckets->plan->choice.n_buckets;
     lw_published_energies(buckets, 0, buckets->energies);
-    const double noise = noise_of_median(median_of_energies(buckets->energies, n_buckets));
+    const double noise = noise_of_median(energy_below(buckets->energies, n_buckets, buckets->plan->n_louder));
     const struct bar bar = {noise, noise * lw_published_significance(n_buckets)};
     #pragma omp parallel for num_threads(buckets->n_threads) schedule(static)
     for (int64_t i = 0; i < count; i++) {
@@ -339,7 +339,7 @@ void lw_published_check(const struct lw_published_buckets *buckets, struct lw_sf
     figures.after = lw_published_energies(buckets, check, buckets->energies);
     for (int64_t b = 0; b < n_buckets; b++)
         figures.largest = fmax(figures.largest, buckets->energies[b]);
-    figures.median = median_of_energies(buckets->energies, n_buckets);
+    figures.median = energy_below(buckets->energies, n_buckets, n_buckets / 2);
     for (int64_t i = result->n_lines; i < count; i++)           /* including mirror images */
         figures.left_out += lw_sfft_multiplicity(spec, lines[i].frequency) *
                             (lines[i].re * lines[i].re + lines[i].im * lines[i].im);

@@ -48,6 +48,16 @@ static struct lw_bytes count_bytes(const struct lw_sparse *run)
     return most;
 }
 
+/* Warn if so many buckets are selected that most frequencies elected are no lines. */
+static void warn_of_chance(const struct lw_published_plan *plan)
+{
+    const int64_t n_lines = plan->spec.is_real ? 2 * plan->spec.sparsity : plan->spec.sparsity;
+    if (plan->n_selected > plan->choice.n_buckets / 2)
+        lw_log_warn("--buckets %" PRId64 ": more than half, %" PRId64 ", are selected, so that chance elects some %.2g "
+                    "frequencies; give %" PRId64 " or more",
+                    plan->choice.n_buckets, plan->n_selected, plan->by_chance, 4 * n_lines);
+}
+
 /* ---- plan ---------------------------------------------------------------------------------------------------------- */
 
 static int plan(struct lw_sparse *run, struct lw_error *err)
@@ -69,6 +79,8 @@ static int plan(struct lw_sparse *run, struct lw_error *err)
              "votes, %s; %" PRId64 " samples, %s the signal", plan->choice.location_loops,
              plan->choice.estimation_loops, plan->choice.n_buckets, plan->choice.votes, plan->choice.location_loops,
              window_name(plan), plan->samples, share_text(plan, share));
+    if (run->rank == 0)
+        warn_of_chance(plan);
     return LW_OK;
 }
 
