@@ -1,4 +1,4 @@
-/* band.h - banks of band-pass, low-pass or high-pass filters: ideal filters times a Kaiser window. */
+/* band.h - banks of band-pass, low-pass or high-pass filters: a single one for `lapwing filters`, or several for a job's option. */
 #pragma once
 
 #include "jobs/filters/bank.h"

@@ -284,8 +284,8 @@ struct lw_engine_ops {
                      int64_t count, int64_t n_channels, struct lw_op **out, struct lw_error *err);
     void (*op_destroy)(struct lw_op *op);                   /* NULL is legal; slots must be destroyed before */
 
-    /** Allocate a slot. An engine may still be preparing the memory for its device when this returns. The slot's first submit then
-     * waits for that, and may fail with LW_ESYSTEM. */
+    /** Allocate a slot. All memory is reserved at return, but an engine may still be preparing it for its device. The slot's first
+     * submit then waits for that, and may fail with LW_ESYSTEM. */
     int (*slot_create)(struct lw_op *op, struct lw_slot **out, struct lw_error *err);
     void (*slot_destroy)(struct lw_op *op, struct lw_slot *slot);
 
