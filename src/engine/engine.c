@@ -19,7 +19,7 @@ static void add(struct lw_op_plan *plan, struct lw_op_product product)
     plan->products[plan->n_products++] = product;
 }
 
-/* An array product with one value per output and per sample of the axis. */
+/* An array product with an output for each sample of the axis: a number of the computing precision, or a whole number. */
 static struct lw_op_product array(enum lw_op_product_kind kind, enum lw_scalar scalar, bool is_complex, int64_t n_planes)
 {
     return (struct lw_op_product){.kind = kind, .type = {.scalar = scalar, .is_complex = is_complex}, .n_planes = n_planes,
