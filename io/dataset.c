@@ -53,7 +53,7 @@ int lw_dataset_check_unchanged(const struct lw_dataset_info *info, const char *w
     return LW_OK;
 }
 
-/* ---- the start: a number with a unit, or an instant ------------------------------------------------------------------ */
+/* ---- the start as a number with a unit and as an instant ------------------------------------------------------------------ */
 
 double lw_sampling_unit_seconds(const char *unit)
 {
@@ -75,7 +75,7 @@ double lw_sampling_unit_seconds(const char *unit)
     return 0;
 }
 
-/* Instant that lies `number` units behind a date. A whole number of units shorter than a second is taken as an exact count. */
+/* Find the instant that lies `number` units behind a date. A whole number of ms, us or ns is an exact count. Else doubles serve. */
 static bool find_since(double number, double unit_seconds, const char *date, struct lw_instant *out)
 {
     struct lw_instant epoch, since;
@@ -92,7 +92,7 @@ static bool find_since(double number, double unit_seconds, const char *date, str
 
 /* ---- hints of the user ----------------------------------------------------------------------------------------------- */
 
-/* --channel-spacing describes the dimension beside the axis; where the metadata name no axis, the second dimension. */
+/* Let the hints overrule the metadata. --channel-spacing sets the dimension that is not time; if none is named, dimension 1. */
 static int take_hints(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_axis_metadata *const axis = &info->axis;

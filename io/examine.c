@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The format's name goes into the hints, so that later calls need not recognise the file again. */
+/* Describe a dataset. The format's name is put into the hints, so that later calls need not recognise the file again. */
 static int describe(const struct lw_object *object, const struct lw_format *format, struct lw_dataset_info *info,
                     struct lw_error *err)
 {
@@ -91,7 +91,7 @@ static int list_all(const struct lw_object *object, void *result, struct lw_erro
     return lw_list_file(object->name, pass_over, NULL, err);
 }
 
-/* The whole name is a file's, even with colons in it: it has no path. */
+/* `file` names only a file: any colon belongs to the name, and no path follows it. */
 int lw_list_check(const char *file, struct lw_error *err)
 {
     char done;

@@ -1,15 +1,15 @@
-/* format.h - one kind of archive file as a table of operations. To add a format, write a file with its table and add a line to
+/* format.h - a format of archive files as a table of operations. To add a format, write a file with its table and add a line to
  * formats.c.
  *
  *     recognise                   tells a format by a file's content, not by its name
  *     list, find_origin           for `lapwing info FILE`
  *     describe                    what a dataset holds, or what is wrong with it
- *     find_stretches              where the samples of a dataset with gaps follow each other in time
+ *     find_stretches              which samples of a dataset with gaps follow each other in time
  *     open, read, close           samples, box by box
- *     locate                      where the samples lie, for readers that bypass the format
+ *     locate                      where the samples lie in the file, for readers that bypass the format
  *     read_numbers                all of a small dataset
  *     read_notes                  attributes, for commands that show data (io/notes)
- *     library                     chunks and tables of formats that a library reads
+ *     library                     chunks and tables, where a library reads the format
  *
  * No operation is collective: each process calls them by itself. A library that reads the format may crash on a damaged file. So
  * one rank first lists or describes the file in a child process (shield.h); the ranks then open only described files. */
@@ -29,16 +29,15 @@ struct lw_object;
 struct lw_qualities;
 struct lw_rows;
 
-/* A hyperslab of a dataset and its place in memory. Dimension d has `count` elements from `first` on, `step` apart. The elements
- * arrive row-major in `n_runs` runs of `run` elements; `pitch` elements separate the beginnings of two runs. */
+/* A box (hyperslab) of a dataset and its place in memory. Dimension d has `count` elements from `first` on, `step` apart. The
+ * elements arrive row-major in `n_runs` runs of `run` elements; `pitch` elements separate the beginnings of two runs. */
 struct lw_box {
     int64_t first[LW_MAX_DIMS], step[LW_MAX_DIMS], count[LW_MAX_DIMS];
     int64_t run, pitch, n_runs;         /* run x n_runs = the product of the counts */
     void *into;
 };
 
-/* The largest sample is complex float64. */
-enum { LW_MAX_SAMPLE_BYTES = 16 };
+enum { LW_MAX_SAMPLE_BYTES = 16 };      /* complex float64 */
 
 /* The storage of a dataset's samples in its file: one row-major array, or chunks that are row-major arrays. */
 struct lw_stored {
@@ -46,12 +45,12 @@ struct lw_stored {
     bool is_chunked;
     int64_t offset;                     /* byte of the first sample, where there are no chunks */
     struct lw_filters filters;          /* filters that encoded the chunks */
-    char fill[LW_MAX_SAMPLE_BYTES];     /* one sample of a chunk that was never written */
+    char fill[LW_MAX_SAMPLE_BYTES];     /* value of every sample in a chunk that was never written */
 };
 
 struct lw_stored_chunk {
-    int64_t offset, bytes;              /* bytes 0: the chunk was never written */
-    uint32_t skipped;                   /* mask of filters not applied to the chunk, for lw_decoder_decode */
+    int64_t offset, bytes;              /* place in the file; bytes 0: the chunk was never written */
+    uint32_t skipped;                   /* bit mask of the filters that were not applied to the chunk, for lw_decoder_decode */
 };
 
 /* Operations of formats whose library may crash on damaged files (shield.h): HDF5. */
@@ -64,13 +63,13 @@ struct lw_library {
      * @param first  the sample's position, in the dataset's dimensions */
     int (*find_chunk)(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);
 
-    /* Chunks without filters are best read whole up to this size. This and the next two members serve datasets in chunks. */
+    /* Largest chunk without filters that is best read whole, bytes. This and the next two members serve datasets in chunks. */
     int64_t most_whole_bytes;
 
-    /** Prepare for reads of whole chunks, or of just the samples wanted. */
+    /** Prepare an open dataset for reads of whole chunks (`whole`), or else of only the samples wanted. */
     int (*prepare_chunks)(void *dataset, bool whole, struct lw_error *err);
 
-    /** Return the host bytes that the library takes for one read that touches n_chunks chunks. */
+    /** Return the host bytes that the library takes for one read that touches n_chunks chunks. @param whole  as above */
     int64_t (*chunks_bytes)(const struct lw_dataset_info *info, bool whole, int64_t n_chunks);
 };
 
@@ -82,7 +81,7 @@ struct lw_format {
     /** Prepare the format's library. Called before a child process is made, possibly often. NULL: nothing to prepare. */
     void (*start)(void);
 
-    /** Tell whether a readable regular file is of this format. LW_EIO: unreadable after all. NULL: only hints name the format. */
+    /** Tell whether a readable regular file is of this format. LW_EIO: unreadable after all. NULL: a user must name the format. */
     int (*recognise)(const char *file, bool *is_one, struct lw_error *err);
 
     /** Implement lw_list_file for files of this format. */
@@ -91,13 +90,13 @@ struct lw_format {
     /** Implement lw_list_origin for files of this format; the caller zeroes *origin. NULL: no result has this format. */
     bool (*find_origin)(const char *file, struct lw_listing_origin *origin);
 
-    /** Fill `info`; the caller has set file, path, hints, use, file_bytes and modified_ns. An empty path is set if the file holds
-     * one dataset, or one that its convention calls the data. LW_EUSAGE: a path is needed and not given. LW_EDATA: the file is
-     * damaged; the dataset does not exist (the message lists those that do), is empty, or has more than LW_MAX_DIMS dimensions;
-     * its type does not suit the use. LW_EIO: the file is unreadable. */
+    /** Fill `info`; the caller has set file, path, hints, use, file_bytes and modified_ns. An empty path becomes the path of the
+     * only dataset, or of the one that the file's convention calls the data. LW_EUSAGE: a path is needed and not given. LW_EDATA:
+     * the file is damaged; the dataset does not exist (the message lists the existing ones), is empty, or has more than
+     * LW_MAX_DIMS dimensions; its type does not suit the use. LW_EIO: the file is unreadable. */
     int (*describe)(struct lw_dataset_info *info, struct lw_error *err);
 
-    /** Find the stretches of a dataset that describe reported to have several, in the order of its samples. Release *out with
+    /** Find the [info->n_stretches] stretches of a dataset that has several, in the order of its samples. Release *out with
      * lw_free. LW_EDATA: the file now has other stretches. NULL: no file of this format has several. */
     int (*find_stretches)(const struct lw_dataset_info *info, struct lw_file_stretch **out, struct lw_error *err);
 
@@ -106,7 +105,7 @@ struct lw_format {
     int (*open)(void *dataset, const struct lw_dataset_info *info, struct lw_error *err);
     size_t open_bytes;
 
-    /** Read one box. LW_EIO, or LW_EDATA where stored samples cannot be decoded. The message is the bare reason, "" if unknown. */
+    /** Read one box. LW_EIO, or LW_EDATA where stored samples cannot be decoded. The message is only the reason, or "". */
     int (*read)(void *dataset, const struct lw_box *box, struct lw_error *err);
     bool reads_in_threads;      /* several threads may read one dataset at the same time */
     void (*close)(void *dataset);
@@ -114,12 +113,12 @@ struct lw_format {
     /** Return whether the samples can be read without the library, and set *out to their storage. NULL: they never can. */
     bool (*locate)(void *dataset, struct lw_stored *out);
 
-    /** Call `visit`, in a fixed order, for each attribute of a dataset that may be copied to a result and adds to `info`. Not
-     * collective; call after describe. NULL: the format has no attributes. */
+    /** Call `visit`, in a fixed order, for each attribute of a described dataset that a result may keep and that `info` does not
+     * hold. Not collective. NULL: the format has no attributes. */
     void (*visit_attributes)(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context);
 
-    /** Read all of a dataset that was described for LW_USE_NUMBERS, as stored. LW_EDATA: its shape has changed. NULL: the dataset
-     * holds real samples, to be read by open, read and close.
+    /** Read all of a dataset that was described for LW_USE_NUMBERS, as stored. LW_EDATA: its shape has changed. NULL: the
+     * numbers are real samples, to be read by open, read and close.
      * @param values  row-major, complex numbers as pairs */
     int (*read_numbers)(const struct lw_dataset_info *info, double *values, struct lw_error *err);
 
@@ -134,12 +133,12 @@ void lw_format_close(const struct lw_format *format, void *dataset);
 /** Call lw_format.start of every format. */
 void lw_formats_start(void);
 
-/** Find the format of a file: the one that the hints (or NULL) name, else the one that its content shows. LW_EIO: the file is
+/** Find the format of a file: the one that the hints (NULL: none) name, else the one that its content shows. LW_EIO: the file is
  * missing, unreadable or a folder. LW_EDATA: its format is unknown. LW_EUSAGE: the hints name no known format. */
 int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err);
 
-/** Describe a dataset before any rank opens it; in a child process (lw_shield) where a library reads its format. Hints (or NULL)
- * overrule the file's metadata; info->hints names the format. Call before any GPU is touched (shield.h). Errors: lw_object_parse,
+/** Describe a dataset before any rank opens it, in a child process (lw_shield) where a library reads its format. Hints (NULL: none)
+ * overrule the file's metadata. info->hints.format is set. Call before any GPU is touched (shield.h). Errors: lw_object_parse,
  * lw_formats_find, lw_format.describe, lw_sampling_settle, lw_shield. */
 int lw_examine_dataset(const char *name, const struct lw_hints *hints, enum lw_use use, struct lw_dataset_info *info,
                        struct lw_error *err);

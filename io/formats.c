@@ -15,7 +15,7 @@
 #define MSEED(X)
 #endif
 
-/* All formats, in the order in which they are tried. Add a further one here. */
+/* All formats, in the order in which they are tried. A new format is added here. */
 #define FORMATS(X)       \
     X(lw_format_hdf5)    \
     X(lw_format_sigproc) \
@@ -60,7 +60,7 @@ static int fail_unknown(const char *file, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "'%.300s' is not %s", file, known);
 }
 
-/* Compare names without regard to case and to the hyphen of SEG-Y. */
+/* Return whether a user's word names a format. Case and hyphens (SEG-Y) are ignored. */
 static bool is_called(const struct lw_format *format, const char *name)
 {
     const char *own = format->name;
@@ -74,7 +74,6 @@ static bool is_called(const struct lw_format *format, const char *name)
     }
 }
 
-/* Find the format that a user names. */
 static int find_named(const char *name, const struct lw_format **out, struct lw_error *err)
 {
     char known[256] = "";
@@ -88,7 +87,7 @@ static int find_named(const char *name, const struct lw_format **out, struct lw_
     return lw_fail(err, LW_EUSAGE, "--format %s is unknown: give one of %s", name, known);
 }
 
-/* The system checks the file before any library does: the libraries' own messages about unreadable files are useless. */
+/* The file is opened here before any library opens it, because the libraries' messages about unreadable files are useless. */
 int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err)
 {
     int fd, rc = lw_file_open_input(file, &fd, err);

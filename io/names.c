@@ -32,7 +32,7 @@ int lw_object_parse(const char *name, struct lw_object *object, struct lw_error 
     return LW_OK;
 }
 
-/* ---- names one by one: as given, or the files that match a pattern ----------------------------------------------------- */
+/* ---- names one by one, each as given or as the files that match it ----------------------------------------------------- */
 
 /* Names collected so far. */
 struct collector {
@@ -42,7 +42,6 @@ struct collector {
 
 enum { LONGEST = 2 * LW_MAX_PATH + 2 };
 
-/* Append a name with its final zero. */
 static void add(struct collector *c, const char *name)
 {
     fwrite(name, 1, strlen(name) + 1, c->into);
@@ -85,7 +84,6 @@ static int add_name(struct collector *c, const char *name, struct lw_error *err)
 
 /* ---- lists ------------------------------------------------------------------------------------------------------------- */
 
-/* Remove the blanks at both ends. */
 static char *trim(char *line)
 {
     while (isspace((unsigned char)*line))
@@ -124,7 +122,8 @@ static int add_list(struct collector *c, const char *list, struct lw_error *err)
 
 /* ---- all ---------------------------------------------------------------------------------------------------------------- */
 
-/* A blank may belong to the path itself; names of files, lists or patterns behind the last blank mean several names. */
+/* Return whether a text with blanks is one name of an existing file. A blank in the path behind the file is taken to part names
+ * if a file, list or pattern stands behind the last blank. */
 static bool is_one_file(const char *names)
 {
     struct lw_object object, last;
@@ -176,7 +175,7 @@ int lw_names_expand(const char *names, struct lw_names *out, struct lw_error *er
 
 void lw_names_release(struct lw_names *names)
 {
-    lw_free(names->memory);         /* lw_free is free, and open_memstream allocates with malloc */
+    lw_free(names->memory);         /* from open_memstream, which uses malloc; lw_free is free */
     *names = (struct lw_names){0};
 }
 

@@ -30,8 +30,8 @@ struct lw_names {
     int64_t n;
 };
 
-/** Return all files that `names` means, in the order given; files that match one pattern come sorted by name. Reads folders and
- * lists. Not collective. LW_EUSAGE: no name. LW_EIO: an unreadable list, a pattern that matches no file. LW_ESYSTEM: no memory. */
+/** List all files that the text `names` stands for, in the order given; matches of one pattern are sorted by name. Not collective.
+ * LW_EUSAGE: no name. LW_EIO: a list or folder is unreadable, or a pattern matches no file. LW_ESYSTEM: no memory. */
 int lw_names_expand(const char *names, struct lw_names *out, struct lw_error *err);
 void lw_names_release(struct lw_names *names);
 

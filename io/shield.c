@@ -42,14 +42,14 @@ static bool take(int end, void *data, size_t bytes)
     return true;
 }
 
-/* One request for a look. The object's name follows it on the socket, without its final zero. */
+/* A request for one look at a file, as sent. The object's name follows it on the socket, without its final zero. */
 struct request {
     lw_shield_fn *look;
     size_t bytes, name_bytes;
     struct lw_object object;
 };
 
-/* Return memory for the result, followed by the name with its zero; the caller frees it. NULL: the other side has ended. */
+/* Receive a request. Returns memory, to be freed by the caller, for the result and behind it the name. NULL: no more requests. */
 static void *take_request(int end, struct request *request)
 {
     if (!take(end, request, sizeof *request))
@@ -71,8 +71,8 @@ struct child {
     int end;                    /* this side's end of the socket to the child */
 };
 
-/* Start a process that only serves the other end of the socket.
- * @param name  first file that it looks at, for messages; NULL: any files */
+/* Start a process that calls `serve` with its end of a socket, and then ends.
+ * @param name  first file that the process looks at, for messages; NULL: unknown */
 static int start_child(struct child *child, void serve(int end), const char *name, struct lw_error *err)
 {
     int ends[2];
@@ -109,7 +109,7 @@ static int stop_child(struct child *child)
     return status;
 }
 
-/* Send a request and receive the answer; false: the child has ended. */
+/* Send a request and receive the answer. @return  false: the child has ended */
 static bool ask(const struct child *child, const struct request *request, void *result, struct lw_error *theirs)
 {
     return put(child->end, request, sizeof *request) && put(child->end, request->object.name, request->name_bytes) &&
@@ -118,7 +118,7 @@ static bool ask(const struct child *child, const struct request *request, void *
 
 /* ---- the looker: a child process that looks at one file after the other ---------------------------------------------- */
 
-/* Limit the time of one look. RLIMIT_CPU counts from the start of the process, so the time used before is added. */
+/* Limit the time of one look. RLIMIT_CPU counts from the start of the process, so the time already used is added. */
 static void set_limits(void)
 {
     struct rusage used;
@@ -131,8 +131,8 @@ static void set_limits(void)
     alarm(LW_SHIELD_WALL_S);
 }
 
-/* The default handlers and /dev/null silence the stack trace that MPI prints on a crash and the complaints of the C library. A
- * failed look ends the loop, because it may have left the library in an unknown state. */
+/* Serve looks until one fails, because a failed look may leave the library in an unknown state. The default handlers and /dev/null
+ * silence MPI's stack trace after a crash and the complaints of the C library. */
 static void be_looker(int end)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU};
@@ -182,7 +182,7 @@ static int explain(const struct lw_object *object, int status, struct lw_error *
     }
 }
 
-/* A looker is replaced after so many looks, because libraries leak memory. */
+/* Number of looks after which a looker is replaced, because libraries leak memory. */
 enum { MOST_LOOKS = 1000 };
 
 struct looker {
@@ -194,7 +194,7 @@ static int ask_looker(struct looker *looker, const struct request *request, void
 {
     struct lw_error theirs;
     if (!looker->child.process) {
-        fflush(NULL);       /* buffered output is printed by this process, not by its copy */
+        fflush(NULL);       /* else the copy would print this process' buffered output again */
         const int rc = start_child(&looker->child, be_looker, request->object.name, err);
         if (rc)
             return rc;
@@ -215,10 +215,10 @@ static struct {
     struct child child;
     pid_t program;              /* process that started the guard */
     bool is_over;               /* the guard has been stopped */
-    bool is_kept;
+    bool is_kept;               /* lw_shield_rest does nothing */
 } guard;
 
-/* Launchers send signals to whole groups of processes. The guard blocks those, because it ends when the program ends. */
+/* Serve looks until the program ends. Launchers send signals to whole process groups; the guard blocks them, to end last. */
 static void be_guard(int end)
 {
     static const int blocked[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP};

@@ -6,9 +6,9 @@
  *
  * A looker is the child process that looks at files. It is a copy of its parent, which therefore must have no other threads and no
  * GPU. The program soon has both, so main first starts a guard: a copy of the program that does nothing but make lookers. The
- * guard ends when the program ends, for whatever reason. Behind a guard one looker looks at file after file; a look that fails
- * ends its looker, and the next look gets a new one. A looker calls the library on plain files, makes no MPI call and starts no
- * thread. It ends without running the exit handlers that libraries have registered.
+ * guard ends when the program ends, for whatever reason. It keeps its looker from look to look; a look that fails ends the looker,
+ * and the next look gets a new one. A looker calls the library on plain files, makes no MPI call and starts no thread. It ends
+ * without running the exit handlers that libraries have registered.
  *
  * Formats without a library (lw_format.library) need no looker: lw_examine_dataset reads their files directly. */
 #pragma once
@@ -40,4 +40,4 @@ void lw_shield_keep(void);
 int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err);
 
 #define LW_SHIELD_CPU_S 15
-#define LW_SHIELD_WALL_S 300        /* long, because a file may have to come from tape first */
+#define LW_SHIELD_WALL_S 300        /* long, because a tape robot may first have to fetch the file */
