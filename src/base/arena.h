@@ -1,6 +1,6 @@
-/* arena.h - one allocation carved into aligned parts, so that the bytes planned are the bytes allocated.
+/* arena.h - one allocation carved into aligned parts, so that planning counts the same bytes as allocating.
  *
- * The code that lays out the parts runs twice: once with base NULL, which only counts bytes; once over the allocated memory. */
+ * The code that lays out the parts runs twice: once with base NULL, which only counts bytes; and once over the allocated memory. */
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 struct lw_arena {
     char *base;                 /* start of the memory; NULL while counting */
-    int64_t used;
+    int64_t used;               /* bytes of the parts taken so far, with padding */
 };
 
 /** Return the next part of `bytes` bytes, rounded up to the alignment; NULL while counting. */

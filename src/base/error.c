@@ -22,7 +22,7 @@ int lw_fail(struct lw_error *err, enum lw_code code, const char *format, ...)
     return code;
 }
 
-/* File names may contain newlines, which would start a new line: they are escaped. */
+/* The line is escaped, since a newline in a file name would end it early. */
 bool lw_error_add(struct lw_error *err, const char *format, ...)
 {
     if (!err)

@@ -13,7 +13,7 @@
 
 LW_C_BEGIN
 
-/* name, exit code, meaning */
+/* The codes, each with its name, exit code and meaning. */
 #define LW_ERROR_CODES(X)                                             \
     X(LW_OK, 0, "done")                                               \
     X(LW_EUSAGE, 2, "usage")                                          \
@@ -34,15 +34,15 @@ struct lw_error {
     int rank;               /* rank where the error happened; -1: unknown, or the same on all ranks */
     char host[64];          /* host name of that rank; "": unknown */
     char message[1024];     /* one line, without a final full stop or newline */
-    char list[4096];        /* further lines, each ended by a newline, that list the valid alternatives; "": none */
+    char list[4096];        /* further lines with the valid alternatives, each ended by a newline; "": none */
 };
 
 /** Write a message into `err` and return `code`: `return lw_fail(err, LW_ECONFIG, "--segment %d is not in %d..%d", ...)`.
- * @param err  NULL: the message is not wanted. The caller fills in rank and host. */
+ * @param err  NULL: the message is not wanted. Rank and host become unknown; lw_comm_agree fills them in. */
 int lw_fail(struct lw_error *err, enum lw_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /** Add a line to the list of an error that lw_fail has written. Return false, with nothing changed, if the list is full.
- * @param err  NULL: nothing is done */
+ * @param err  NULL: nothing is done, and true is returned */
 bool lw_error_add(struct lw_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 LW_C_END

@@ -16,7 +16,7 @@ static bool is_regular(const struct stat *status, char why[96])
     return false;
 }
 
-/* The type is checked before open, since opening a device may have effects; and after, in case the file was replaced. */
+/* The type is checked twice: before open, since opening a device may have effects; after open, in case the file was replaced. */
 int lw_file_open(const char *path, char why[96])
 {
     struct stat status;
@@ -39,7 +39,7 @@ int lw_file_open_input(const char *path, int *fd, struct lw_error *err)
     return *fd >= 0 ? LW_OK : lw_fail(err, LW_EIO, "cannot read '%.600s': %s", path, why);
 }
 
-/* Where the file system has no such rename, an empty file claims the name first. */
+/* Some file systems cannot rename without replacing. There an empty file claims the new name, and is then replaced. */
 int lw_file_rename_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -62,7 +62,7 @@ int lw_file_rename_new(const char *from, const char *to)
 
 int lw_standard_open(struct lw_error *err)
 {
-    /* Standard output is opened for reading, so that a write to it fails, as one to a closed descriptor does. */
+    /* Standard output is opened for reading, so that writing to it fails as if the descriptor were closed. */
     static const int modes[] = {[STDIN_FILENO] = O_RDONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_WRONLY};
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)      /* open returns the lowest free number */
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)

@@ -1,6 +1,6 @@
 /* half.h - IEEE 754 binary16: one sign bit, five bits of exponent, ten of fraction.
  *
- * The conversions are integer arithmetic on the bits: the same result on all instruction sets, and in loops vector code. */
+ * The conversions are integer arithmetic on the bits: all instruction sets give the same result, and loops become vector code. */
 #pragma once
 
 #include <math.h>
@@ -26,19 +26,19 @@ static inline uint16_t lw_half_of_float(float x)
 {
     const uint32_t bits = lw_bits_of_float(x), magnitude = bits & INT32_MAX;
     const float size = fabsf(x);
-    /* The exponent's bias changes from 127 to 15. The added terms round away the lower 13 of the 23 fraction bits; a carry out
-     * of the fraction raises the exponent. */
+    /* Normal half: the exponent's bias changes from 127 to 15. The added terms round the lower 13 of the 23 fraction bits away; a
+     * carry out of the fraction raises the exponent. */
     const uint32_t normal = (magnitude - (UINT32_C(112) << 23) + (UINT32_C(1) << 12) - 1 + (magnitude >> 13 & 1)) >> 13;
-    /* Floats from 1/2 to 1 are multiples of 2^-24, and so are subnormal halves: the sum rounds x to one. */
+    /* Subnormal halves are multiples of 2^-24, like floats from 1/2 to 1: adding 1/2 rounds |x| to such a multiple. */
     const uint32_t subnormal = lw_bits_of_float(size + 0.5f) - lw_bits_of_float(0.5f);
     const uint32_t finite = size < LW_HALF_LEAST_NORMAL ? subnormal : normal;
     const uint32_t number = size >= LW_HALF_BEYOND ? LW_HALF_INFINITY : finite;
     return (uint16_t)((size != size ? LW_HALF_NAN : number) | (bits >> 16 & LW_HALF_SIGN));
 }
 
-/** Return the half nearest to a double, with a single rounding. If the first 24 bits cannot hold x, the last of them is set to 1:
- * the float then lies on the same side as x of every half and of every midpoint between two halves (rounding to odd: Boldo and
- * Melquiond, IEEE Transactions on Computers 57 (2008), 462). */
+/** Return the half nearest to a double, with a single rounding. First x becomes a float by rounding to odd: if 24 bits cannot hold
+ * x, the last one is set to 1. No half and no midpoint between two halves then lies between x and the float, so that both round
+ * alike (Boldo and Melquiond, IEEE Transactions on Computers 57 (2008), 462). */
 static inline uint16_t lw_half_of_double(double x)
 {
     const uint64_t low = (UINT64_C(1) << 29) - 1;

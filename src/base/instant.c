@@ -16,7 +16,7 @@ enum { DAY = 86400, ATTOSECOND_DIGITS = 18 };
 
 /* ---- dates of the Gregorian calendar ---- */
 
-/* Days from 1970-01-01, for months 1 to 12. Counting years from March puts the leap day at the end of a year. */
+/* Return the days from 1970-01-01 to a date, month 1 to 12. Counting years from March puts the leap day at the end of a year. */
 static int64_t days_of_date(int64_t year, int month, int day)
 {
     const int64_t y = month > 2 ? year : year - 1;
@@ -154,7 +154,7 @@ const char *lw_instant_text(struct lw_instant instant, char text[LW_INSTANT_TEXT
 
 /* ---- decimal numbers ---- */
 
-/* digits x 10^exponent */
+/* The number digits x 10^exponent. */
 struct decimal {
     int64_t digits;
     int exponent;
@@ -244,7 +244,7 @@ int lw_instant_compare(struct lw_instant a, struct lw_instant b)
 
 #define GPS_EPOCH ((int64_t)315964800)         /* 1980-01-06, in seconds of POSIX */
 
-/* First days of the months from which UTC is one second further behind GPS. */
+/* Months right after a leap second: from their first day on, UTC is one more second behind GPS. */
 static const struct {
     short year, month;
 } leaps[] = {
@@ -282,7 +282,7 @@ bool lw_period_make(int64_t numerator, int64_t denominator, struct lw_period *ou
     return true;
 }
 
-/* A power of ten has only the factors 2 and 5: dividing these out keeps the fraction in lowest terms. */
+/* A power of ten has only the factors 2 and 5: dividing the numerator by them first keeps the fraction in lowest terms. */
 bool lw_period_from_seconds(double seconds, struct lw_period *out)
 {
     struct decimal decimal;
@@ -308,7 +308,7 @@ bool lw_period_from_seconds(double seconds, struct lw_period *out)
 bool lw_period_from_rate(double hertz, struct lw_period *out)
 {
     struct lw_period rate;
-    if (!lw_period_from_seconds(hertz, &rate))          /* parsed as a plain number */
+    if (!lw_period_from_seconds(hertz, &rate))          /* Hz as a fraction; its inverse is the period */
         return false;
     *out = (struct lw_period){rate.denominator, rate.numerator};
     return true;
@@ -346,7 +346,7 @@ static long double seconds_between(struct lw_instant a, struct lw_instant b)
 
 #define FURTHEST_SAMPLE ((int64_t)4000000000000000000)
 
-/* The first estimate is right to within rounding. The remaining difference is computed exactly and corrects it. */
+/* The first estimate is right to within rounding. The exact time of the estimated sample then gives a correction. */
 int64_t lw_instant_to_sample(struct lw_instant start, struct lw_period period, struct lw_instant at, double *off)
 {
     const long double seconds = seconds_between(start, at);

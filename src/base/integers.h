@@ -16,7 +16,7 @@ static inline int64_t lw_round_up(int64_t a, int64_t unit) { return lw_divide_up
 /** Return the greatest common divisor of two numbers, neither negative and not both 0. */
 static inline int64_t lw_common_divisor(int64_t a, int64_t b) { return b == 0 ? a : lw_common_divisor(b, a % b); }
 
-/** Return whether n > 0 has no prime factor above `largest`; such a transform length is fast. */
+/** Return whether n > 0 has no prime factor above `largest`: transforms of these lengths are fast. */
 static inline bool lw_has_factors_up_to(int64_t largest, int64_t n)
 {
     for (int64_t factor = 2; factor <= largest; factor++)

@@ -1,4 +1,4 @@
-/* leave.h - a request to this process to stop early. Long work checks for it about every second and drops its current block. */
+/* leave.h - a request that this process interrupts its run. Long work checks about every second, and gives up its current block. */
 #pragma once
 
 #include "base/error.h"
@@ -6,14 +6,14 @@
 
 LW_C_BEGIN
 
-/** Request that this process stops. Legal in a signal handler and on any thread.
+/** Request an interruption. Legal in a signal handler and on any thread.
  * @param why  the reason, such as "SIGTERM has come"; static storage; NULL: withdraw the request */
 void lw_leave_ask(const char *why);
 
 bool lw_leave_is_asked(void);
 const char *lw_leave_reason(void);      /* NULL: no request */
 
-/** Return LW_ESTOPPED, with the reason, if a stop is requested. */
+/** Return LW_ESTOPPED, with the reason, if an interruption is requested. */
 int lw_leave_check(struct lw_error *err);
 
 LW_C_END

@@ -1,4 +1,4 @@
-/* linkage.h - C linkage for headers that CUDA C++ includes as well: their declarations stand between these two macros. */
+/* linkage.h - C linkage for headers that CUDA C++ includes as well: their declarations stand between LW_C_BEGIN and LW_C_END. */
 #pragma once
 
 #ifdef __cplusplus

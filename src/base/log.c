@@ -154,8 +154,8 @@ double lw_now(void)
 
 /* ---- progress ---- */
 
-/* mpirun gives its ranks a pipe as standard error and passes the text on. Whether a terminal shows the text is therefore a
- * property of mpirun's standard error. mpirun is the parent of this process if it started rank 0 on its own node. */
+/* mpirun gives its ranks a pipe as standard error and passes the text on. Whether a terminal shows the text therefore
+ * depends on mpirun's standard error. mpirun is the parent of rank 0 if both run on the same node. */
 static bool launcher_has_terminal(void)
 {
     static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun"};
@@ -182,7 +182,7 @@ void lw_progress_start(struct lw_progress *progress, int64_t total_samples, int6
                                      .shown = now, .is_terminal = isatty(STDERR_FILENO) || launcher_has_terminal()};
 }
 
-/* 1234.5 becomes "1.2 k", to be followed by "samples/s" or "B/s". */
+/* Write a rate: 1234.5 becomes "1.2 k"; the caller adds "samples/s" or "B/s". Return `text`. */
 static const char *rate_text(double rate, char text[24])
 {
     static const char *const units[] = {"", "k", "M", "G", "T"};

@@ -1,6 +1,6 @@
-/* log.h - messages on standard error while the program works. Rank 0 prints all; other ranks print only warnings, named by rank.
- *
- * Output that a user asked for (plan, info, help) goes to standard output with printf; all other text comes through here. */
+/* log.h - messages on standard error while the program works. Rank 0 prints all; other ranks print only
+ * warnings and fatal errors, which name the rank. Output that a user asked for (plan, info, help) goes to standard output with
+ * printf; all other text goes through this file. */
 #pragma once
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 
 enum lw_log_level { LW_LOG_QUIET, LW_LOG_NORMAL, LW_LOG_VERBOSE };
 
-/** Set who logs and how much. Call once, after MPI has started. `host` is copied. */
+/** Set the number and host of this rank, and how much is logged. Call once, after MPI has started. `host` is copied. */
 void lw_log_start(int rank, const char *host, enum lw_log_level level);
 
 /** Suppress all messages except errors, until called with `false`. */
@@ -27,16 +27,16 @@ void lw_log_error(const struct lw_error *err);      /* rank 0: "lapwing: message
 /** Print an error that ends all ranks, on the rank where it happened. */
 void lw_log_fatal(int rank, const char *host, const struct lw_error *err);
 
-/** Make text from outside safe for a terminal. Control characters and bytes that are not UTF-8 become \x1b and the like, except
- * characters in `keep`. All messages here are escaped; code that prints names on standard output calls this. Return `out`. */
+/** Make text safe for a terminal: control characters and bytes that are not UTF-8 become \x1b and the like, except characters in
+ * `keep`. All messages above are escaped; code that prints names on standard output calls this. Return `out`, cut to `size`. */
 const char *lw_escape(const char *text, const char *keep, char *out, size_t size);
 
 /* Progress of the run, on rank 0 unless quiet. A terminal shows one line that is rewritten. Otherwise a line appears at each
- * tenth of the work, at least 10 s apart; after 10 min without one, a line appears anyway. */
+ * tenth of the work, at least 10 s apart; after 10 min without a line, one appears anyway. */
 struct lw_progress {
-    int64_t total_samples, total_bytes;     /* total of all ranks: output samples; bytes read and written */
-    int64_t shown_samples;
-    double started, shown;                  /* times by lw_now, s */
+    int64_t total_samples, total_bytes;     /* totals of all ranks: output samples; bytes read and written */
+    int64_t shown_samples;                  /* output samples that were done at the last line */
+    double started, shown;                  /* times of the start and of the last line, by lw_now, s */
     int is_terminal;
 };
 

@@ -13,8 +13,8 @@
 
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
-/* Large blocks are zeroed page by page on first use, by the threads that use them: dropping the pages makes the system supply
- * zeroed ones. Huge pages are requested, which takes a tenth of the time. */
+/* Zero a buffer. In a large buffer whole pages are dropped: the system supplies zeroed ones on first use, to the thread that uses
+ * them. Huge pages are requested, since zeroing them takes a tenth of the time. */
 static void zero(char *memory, size_t bytes)
 {
     char *const first = memory + (-(uintptr_t)memory & (HUGE_PAGE_BYTES - 1));
@@ -72,7 +72,7 @@ const char *lw_bytes_text(int64_t bytes, char text[24])
     return text;
 }
 
-/* A field in kB, converted to bytes; 0 if absent. */
+/* Return a field in bytes, which the file gives in KiB; 0 if the field is absent. */
 static int64_t read_kib(const char *path, const char *key)
 {
     const int64_t kib = lw_proc_field(path, key);
@@ -85,7 +85,7 @@ static int64_t environment_number(const char *name)
     return text ? strtoll(text, NULL, 10) : 0;
 }
 
-/* a b, limited to INT64_MAX; 0 if a factor is not positive. */
+/* Return a times b, at most INT64_MAX; 0 if a factor is not positive. */
 static int64_t product(int64_t a, int64_t b)
 {
     int64_t c;

@@ -18,21 +18,21 @@ void *lw_alloc_array(int64_t count, size_t size, const char *what, struct lw_err
 
 void lw_free(void *memory);     /* NULL is legal */
 
-/** Return freed memory to the system, so that it does not count on top of the next allocation. */
+/** Return freed memory to the system; otherwise this memory would count as used beside the next allocation. */
 void lw_memory_trim(void);
 
 /** Write a byte count as text, for example "1.5 GiB". Return `text`. */
 const char *lw_bytes_text(int64_t bytes, char text[24]);
 
-/* The smallest limit on this process' memory, and its origin. */
+/* The smallest of the limits on memory, and its origin. */
 struct lw_memory_limit {
     int64_t bytes;              /* bytes that all ranks on this node may use together */
     const char *source;         /* "available memory", "cgroup limit", "Slurm's grant" */
 };
 
-/** Return the smallest of three limits: the system's available memory (/proc/meminfo MemAvailable); the room in the cgroup (v1
- * or v2); Slurm's grant for this node (SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times its CPUs, MiB). The page cache counts as
- * free. */
+/** Return the smallest of three limits: the system's available memory (/proc/meminfo MemAvailable; if unknown, 1 GiB); the room
+ * in the cgroup (v1 or v2); Slurm's grant for this node (SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times its CPUs, MiB). The page
+ * cache counts as free. */
 struct lw_memory_limit lw_memory_available(void);
 
 int64_t lw_memory_resident_bytes(void);     /* resident set size now (VmRSS); 0 if unknown */

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <time.h>
 
-/* Batches of a lane that have pieces nobody has taken. */
+/* Queue of a lane: its batches with pieces that no thread has taken. */
 struct queue {
     struct lw_batch *first, *last;
     int n_working;              /* threads working on a piece of this lane */
     double since;               /* time at which n_working rose from 0, s */
-    double busy_seconds;        /* time worked before `since`, s */
+    double busy_seconds;        /* time with n_working > 0 before `since`, s */
 };
 
 struct thread {
@@ -25,7 +25,7 @@ struct thread {
 };
 
 struct lw_pool {
-    pthread_mutex_t mutex;      /* protects everything below, and the pool's members of batches */
+    pthread_mutex_t mutex;      /* protects everything below, and the members of batches that the pool uses */
     pthread_cond_t more, done;
     struct queue queues[LW_LANES];
     bool is_ending;
@@ -33,7 +33,7 @@ struct lw_pool {
     struct thread threads[];
 };
 
-/* ---- threads: all under the mutex, but for the work itself ---------------------------------------------------------- */
+/* ---- threads, which hold the mutex except while they work on a piece or wait ---------------------------------------- */
 
 static void take_off(struct queue *queue, struct lw_batch *batch)
 {
@@ -66,7 +66,7 @@ static void do_piece(struct lw_pool *pool, struct queue *queue, int thread)
         batch->failed_piece = piece;
         batch->err = err;
     }
-    if (rc && batch->n_taken < batch->n_pieces) {       /* pieces that nobody has taken count as done */
+    if (rc && batch->n_taken < batch->n_pieces) {       /* pieces that no thread has taken count as done */
         batch->n_done += batch->n_pieces - batch->n_taken;
         batch->n_taken = batch->n_pieces;
         take_off(queue, batch);
@@ -100,7 +100,7 @@ static void *serve(void *argument)
     return NULL;
 }
 
-/* Only the main thread handles signals: new threads inherit a mask that blocks all but those that a thread causes itself. */
+/* Only the main thread handles signals. New threads inherit a mask that blocks all signals but those of their own faults. */
 static int start_threads(struct lw_pool *pool, int n_threads)
 {
     sigset_t all, before;
@@ -131,7 +131,7 @@ int lw_pool_create(int n_threads, struct lw_pool **out, struct lw_error *err)
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->more, NULL);
     pthread_cond_init(&pool->done, NULL);
-    pthread_mutex_lock(&pool->mutex);           /* held until all threads are counted */
+    pthread_mutex_lock(&pool->mutex);           /* held until n_threads, which the threads read, is final */
     const int failure = start_threads(pool, n_threads);
     pthread_mutex_unlock(&pool->mutex);
     if (failure) {
@@ -189,7 +189,7 @@ static void (*meanwhile)(void);
 
 void lw_pool_meanwhile(void (*look)(void)) { meanwhile = look; }
 
-/* The caller holds the mutex; it is released while `meanwhile` runs. */
+/* Wait a quarter of a second for a batch; if none is done by then, call `meanwhile`, with the caller's mutex unlocked. */
 static void wait_a_while(struct lw_pool *pool)
 {
     enum { EVERY_NS = 250000000, SECOND_NS = 1000000000 };

@@ -1,4 +1,4 @@
-/* pool.h - threads that read, write and decode pieces of data in parallel. MPI and HDF5 are for the main thread only.
+/* pool.h - threads that read, write and decode pieces of data in parallel. Only the main thread calls MPI and HDF5.
  *
  *     batch   pieces of one kind of work, done in any order by any thread; several batches may be in progress
  *     lane    the kind of a batch, read or write. Half the threads prefer reads and half prefer writes, so that neither kind waits
@@ -30,9 +30,9 @@ struct lw_batch {
 
     /* The pool uses these from start to wait. All zero: not started. */
     bool is_started;
-    int64_t n_taken, n_done;
-    int64_t failed_piece;       /* lowest piece that failed, of those tried */
-    struct lw_error err;        /* error of that piece; code LW_OK: none failed */
+    int64_t n_taken, n_done;    /* pieces that a thread has taken; pieces that are done */
+    int64_t failed_piece;       /* lowest number of a piece that failed; pieces not tried do not count */
+    struct lw_error err;        /* error of `failed_piece`; code LW_OK: no piece failed */
     struct lw_batch *next;      /* next batch of the same lane */
 };
 
@@ -46,14 +46,14 @@ int lw_pool_threads(const struct lw_pool *pool);
 void lw_pool_start(struct lw_pool *pool, struct lw_batch *batch);
 
 /** Wait for all pieces of a batch; return at once if the batch was not started. Once a piece has failed, pieces that no thread
- * has taken are skipped. @return  the code of the lowest piece that failed; its error goes to `err` */
+ * has taken are skipped. @return  the code of the failed piece with the lowest number, whose error goes to `err`; LW_OK */
 int lw_pool_wait(struct lw_pool *pool, struct lw_batch *batch, struct lw_error *err);
 
 /** Set a function that every long lw_pool_wait calls about four times a second, for example to receive messages. NULL: none. */
 void lw_pool_meanwhile(void (*look)(void));
 
-/** Return whether all pieces are done, so that wait would return at once. */
+/** Return whether lw_pool_wait would return at once: all pieces are done, or the batch was not started. */
 bool lw_pool_is_done(struct lw_pool *pool, const struct lw_batch *batch);
 
-/** Return the seconds during which at least one thread worked in a lane; 0 for NULL. */
+/** Return the seconds during which at least one thread worked in a lane; 0 if `pool` is NULL. */
 double lw_pool_busy_seconds(struct lw_pool *pool, enum lw_lane lane);

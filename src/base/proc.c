@@ -9,7 +9,7 @@
 
 #define MOST_CORES 4096
 
-/* Names of the files of a control group. */
+/* File names of control groups of one version. */
 struct version {
     const char *folder;         /* path below the mount */
     const char *limit, *usage;
@@ -49,7 +49,7 @@ bool lw_proc_line(const char *path, char *text, int size)
     return is_read;
 }
 
-/* The one number in a file; -1 if there is none ("max"). */
+/* Return the number that a file holds; -1: the file holds none, such as "max". */
 static int64_t read_number(const char *directory, const char *name)
 {
     char path[1200], text[64];
@@ -70,7 +70,7 @@ static int64_t reclaimable(const struct version *version, const char *directory)
     return bytes;
 }
 
-/* The room of a group is the least of its own and all its parents' rooms: any of them may have a limit. */
+/* Return the room of a group, bytes: the least of its own and all its parents' rooms, since each group may have a limit. */
 static int64_t tree_room(const struct version *version, const char *mount, const char *group)
 {
     char directory[1100];
@@ -91,7 +91,7 @@ static int64_t tree_room(const struct version *version, const char *mount, const
     }
 }
 
-/* Each line is "NUMBER:CONTROLLERS:GROUP"; the line of version 2 has the number 0 and no controllers. */
+/* Each line of `groups` is "NUMBER:CONTROLLERS:GROUP"; the line of version 2 has the number 0 and no controllers. */
 int64_t lw_proc_group_room(const char *groups, const char *mount)
 {
     FILE *const file = fopen(groups, "r");

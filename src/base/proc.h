@@ -4,13 +4,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Return the number after `key` in a file of lines "KEY NUMBER" or "KEY: NUMBER kB", without conversion; -1 if there is none. */
+/** Return the number after `key` in a file of lines "KEY NUMBER" or "KEY: NUMBER kB", in the file's unit; -1: no such line. */
 int64_t lw_proc_field(const char *path, const char *key);
 
 /** Read the first line of a file without its newline, cut to `size`. Return false if it cannot be read. */
 bool lw_proc_line(const char *path, char *text, int size);
 
-/** Return the bytes that the control group (version 1 or 2) of this process and all its parents still allow; INT64_MAX without a
+/** Return the bytes that the control group (version 1 or 2) of this process and its parent groups still allow; INT64_MAX without a
  * limit. Memory that the kernel can reclaim, above all the page cache, counts as free.
  * @param groups  file that lists the groups of this process: /proc/self/cgroup
  * @param mount   folder of the control groups: /sys/fs/cgroup */
@@ -19,6 +19,6 @@ int64_t lw_proc_group_room(const char *groups, const char *mount);
 /** Return the number of cores that this process may run on, at least 1; mpirun and Slurm often allow fewer than the machine has. */
 int lw_proc_cores(void);
 
-/** Restrict the calling thread, and threads that it starts later, to those of its cores that a file lists: "0-15,64-79".
- * @return  the number of these cores; 0: none, and nothing is changed; -1: no such list */
+/** Restrict the calling thread, and threads that it starts later, to those of its cores that the file `list` names: "0-15,64-79".
+ * @return  the number of cores left; 0: the thread has none of those listed, and keeps its own; -1: the file or a call failed */
 int lw_proc_stay_on(const char *list);

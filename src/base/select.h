@@ -1,4 +1,4 @@
-/* select.h - the k-th smallest of an array, found without sorting. Pure. */
+/* select.h - the k-th smallest of an array, found without sorting. Pure arithmetic. */
 #pragma once
 
 #include <stdint.h>

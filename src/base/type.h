@@ -51,7 +51,7 @@ size_t lw_scalar_bytes(enum lw_scalar scalar);
 bool lw_scalar_is_integer(enum lw_scalar scalar);
 bool lw_scalar_is_signed(enum lw_scalar scalar);
 
-/** Return whether finite outputs beyond the scalar's range are stored as its largest or smallest number, and can be scaled. */
+/** Return whether outputs of this type can be scaled, and saturate: beyond its range the largest or smallest number is stored. */
 bool lw_scalar_saturates(enum lw_scalar scalar);
 
 size_t lw_type_bytes(struct lw_type type);              /* bytes of one sample */
@@ -87,11 +87,11 @@ static inline double lw_type_number(struct lw_type type, const void *samples, in
     return 0;
 }
 
-/** Count the samples that are not finite, or not finite once converted to `precision`; a complex sample counts once.
- * @param lowest  set to the index of the first of them, if any */
+/** Count the samples that are not finite once they are converted to `precision`; a complex sample counts once.
+ * @param lowest  set to the index of the first non-finite sample, if there is one */
 int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count, int64_t *lowest);
 
-/** Find the scalar with a name. Return false if there is none. */
+/** Find the scalar that `text` names, such as "int16". Return false if there is none. */
 bool lw_scalar_parse(const char *text, enum lw_scalar *out);
 
 LW_C_END
