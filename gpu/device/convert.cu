@@ -1,5 +1,5 @@
-/* convert.cu - the conversions of convert.h. One thread takes one scalar, neighbours in a warp take neighbours in memory: every
- * access is coalesced, except the strided reads of thinning. A grid-stride loop covers what exceeds the largest grid. */
+/* convert.cu - the conversions of convert.h. Each thread takes one scalar, adjacent threads take adjacent scalars: every access is
+ * coalesced, except the strided reads of thinning. A grid-stride loop takes the scalars that exceed the largest grid. */
 #include "gpu/device/convert.h"
 
 #include "gpu/device/ptx.cuh"
@@ -52,7 +52,7 @@ cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cud
     return cudaGetLastError();
 }
 
-/* The C type's value nearest to `value`. rint rounds to nearest even; the comparisons are exact because they are in double. */
+/* Return the integer of type Stored that is nearest to `value`, ties to even; 0 for NaN. Comparisons in double are exact. */
 template <typename Stored>
 __device__ inline Stored saturated(double value)
 {
@@ -65,7 +65,7 @@ __device__ inline Stored saturated(double value)
     return static_cast<Stored>(rounded < lowest ? lowest : rounded > highest ? highest : rounded);
 }
 
-/* Add the counts of a warp's threads to a total: one atomic operation per warp that found anything, and few do. */
+/* Add the counts of a warp's threads to *total, by one atomic operation per warp that counted anything. */
 __device__ inline void add_found(unsigned found, unsigned long long *total)
 {
     for (int other = 16; other > 0; other /= 2)
@@ -74,7 +74,7 @@ __device__ inline void add_found(unsigned found, unsigned long long *total)
         atomicAdd(total, static_cast<unsigned long long>(found));
 }
 
-/* Counts of one thread. 32 bits suffice: up to 2^28 threads share the scalars, so a thread sees fewer than 2^31. */
+/* Counts of one thread. 32 bits suffice: where scalars are many, 2^28 threads share them, so that a thread sees fewer than 2^31. */
 struct Loss {
     unsigned n_saturated, n_nan;
 };
@@ -88,12 +88,12 @@ __device__ inline Stored stored_value(double value, Loss &loss)
     return stored;
 }
 
-/* The bits of a LW_FLOAT16 number. */
+/* A number of type LW_FLOAT16, by its bits. */
 struct Half {
     uint16_t bits;
 };
 
-/* Convert a number to a half; infinities and NaN stay what they are. */
+/* Return value * factor as a half. A finite value beyond the range becomes the largest half of its sign; infinity and NaN stay. */
 template <typename Real>
 __device__ inline Half half_value(Real value, double factor, Loss &loss)
 {
@@ -150,7 +150,7 @@ __global__ void thin(const Real *from, Stored *to, lw_cuda_thinning t, lw_nan_re
     report_loss<Stored>(loss, report);
 }
 
-/* One warp copies one kept row: its lanes take neighbouring scalars, so that stores are whole lines. */
+/* Each warp copies one kept row at a time: lanes take adjacent scalars of the result, so that stores are coalesced. */
 template <typename Real, typename Stored>
 __global__ void thin_images(const Real *from, Stored *to, lw_image_thinning t, lw_nan_report *report)
 {
@@ -169,7 +169,7 @@ __global__ void thin_images(const Real *from, Stored *to, lw_image_thinning t, l
     report_loss<Stored>(loss, report);
 }
 
-/* If n > 0, call `start` with a value of the computing precision and one of the C type of the result's scalar. */
+/* If n > 0, call start(x, y), which launches: x has the C type of the computing precision, y that of `scalar`. */
 template <typename Start>
 static cudaError_t launch(int64_t n, enum lw_precision precision, enum lw_scalar scalar, Start start)
 {

@@ -1,4 +1,4 @@
-/* convert.h - element-wise conversions on the device, all asynchronous on the stream. Nothing is launched for n = 0. */
+/* convert.h - element-wise conversions of device arrays, all asynchronous on `stream`. Nothing is launched for n = 0. */
 #pragma once
 
 #include "base/linkage.h"
@@ -14,18 +14,18 @@ LW_C_BEGIN
 /** Reverse the bytes of n scalars in place. */
 cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream);
 
-/** Convert n scalars of the computing precision. For integers and halves the values are multiplied by `factor`, rounded to nearest
- * even and saturated; NaN becomes 0 in integers. The report counts saturated values and NaN.
- * @param from  float or double by precision; must not overlap `to` */
+/** Convert n scalars of the computing precision to `scalar`. For integers and halves, values are multiplied by `factor`, rounded to
+ * nearest even and saturated; in integers, NaN becomes 0. The report counts saturated values and, for integers, NaN.
+ * @param from  float or double by `precision`; must not overlap `to` */
 cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
                             double factor, struct lw_nan_report *report, cudaStream_t stream);
 
-/* Which outputs to keep: of each row of `row` outputs, `kept` outputs, every `every`-th from output `first` on. */
+/* Choice of outputs: of each row, `kept` outputs, namely every `every`-th from output `first` on. */
 struct lw_cuda_thinning {
-    int64_t rows, row;
-    int64_t width;                  /* scalars that make up an output (its parts, the channels) and stay together */
+    int64_t rows, row;              /* number of rows; outputs of a row */
+    int64_t width;                  /* scalars of an output that stay together: its parts; for [axis][channel], of all channels */
     int64_t first, every, kept;
-    bool squares;                   /* square each value; to float64 from single precision only */
+    bool squares;                   /* square each value; only from single precision to float64 */
     double factor;                  /* factor for integers and halves, as in lw_cuda_convert */
 };
 
@@ -33,7 +33,7 @@ struct lw_cuda_thinning {
 cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
                          const struct lw_cuda_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream);
 
-/* Pixels of images to keep: every `every`-th column from column 0 on, and kept_rows rows, every `every`-th from `first` on. */
+/* Choice of pixels: every `every`-th column from column 0 on of kept_rows rows, namely every `every`-th row from `first` on. */
 struct lw_image_thinning {
     int64_t n_images, rows, columns;
     int parts;                      /* scalars of a pixel */

@@ -1,19 +1,19 @@
 /* fft.cuh - complex transforms of N = E * E * P points in registers and shared memory. E is the radix of the two inner stages and
  * the number of points that a thread holds. P is the radix of one outer stage across P groups of threads.
  *
- * A team of T = E P threads transforms one signal. Thread t holds the points t + T m (m = 0 .. E - 1) before and after: natural
- * order, so loads and stores are coalesced. Its coefficients of the spectrum are bin(t) + T m, bin(t) = P (t mod E) + t / E.
+ * A team of T = E P threads transforms one signal. In the signal, thread t holds the points t + T m, m = 0 .. E - 1 (natural order,
+ * so that loads and stores are coalesced). In the spectrum it holds the bins bin(t) + T m, bin(t) = P (t mod E) + t / E.
  *
- *   forward    P > 1: radix-P butterflies over n1 (n = n0 + (N/P) n1), twiddles, and an exchange over the team's barrier.
- *              Group r = t / E of E threads then owns the bins k = r (mod P). Each group transforms its own E x E points:
- *              radix-E, exchange within the group, radix-E with weighted inputs.
- *   backward   the mirror image: E x E in each group, exchange, weighted radix-P. It computes the same sums with
- *              exp(-2 pi i n k / N): the caller swaps re and im of the spectrum, and finds im and re swapped in the result.
+ *   forward    P > 1: radix-P butterflies over n1 (n = n0 + (N/P) n1), twiddles, and an exchange over the team's barrier. Group
+ *              r = t / E of E threads (a thread's lane: t mod E) then owns the bins k = r (mod P), and transforms its own E x E
+ *              points: radix-E, exchange within the group, radix-E with weighted inputs.
+ *   backward   the mirror image: E x E in each group, exchange, weighted radix-P. It, too, computes sums with
+ *              exp(-2 pi i n k / N): the caller swaps re and im of the spectrum, and finds re and im swapped in the result.
  *
- * Shared memory: P regions, each E rows of PITCH complex values (8704 bytes per region for float, E = 32). A thread writes its row
- * whole by 16-byte stores; then the threads read across rows. The pitch is E values plus 16 bytes, so neither access has bank
- * conflicts: the 16-byte words of a quarter warp start at banks 4 t mod 32. The radix-P exchange uses the same regions without
- * pitch. For P <= 4 it moves only values that change groups: one P-th of them stays in its thread, even in its register. */
+ * Shared memory: P regions, one a group, of E rows of PITCH complex values (8704 bytes each for float, E = 32). A thread writes a
+ * whole row by 16-byte stores; then the threads read across rows. The pitch is E values plus 16 bytes, so neither access has bank
+ * conflicts: the 16-byte words of a quarter warp start at banks 4 t mod 32. The radix-P exchange uses the same regions with rows of
+ * E values. For P <= 4, only values that change groups pass through it: one P-th of all values stay in their register. */
 #pragma once
 
 #include "gpu/device/ptx.cuh"
@@ -29,17 +29,17 @@ template <> struct ComplexOf<float> { using type = float2; };
 template <> struct ComplexOf<double> { using type = double2; };
 template <class Real> using Complex = typename ComplexOf<Real>::type;
 
-/* log2_of and reversed are called with numbers that become constants only once loops are unrolled. Both avoid recursion and loops:
- * the compiler for sm_100 and later would turn these into calls, and put the arrays they index into local memory. */
+/* Arguments of log2_of and reversed become constants only once loops are unrolled. Both functions avoid recursion and loops: the
+ * compiler for sm_100 and later would make them calls, and put the arrays that are indexed by their results into local memory. */
 
-/* log2(n) rounded down, 1 <= n < 2^16 */
+/* Return log2(n) rounded down, 1 <= n < 2^16. */
 __host__ __device__ constexpr int log2_of(int n)
 {
     return (n >= 2) + (n >= 4) + (n >= 8) + (n >= 16) + (n >= 32) + (n >= 64) + (n >= 128) + (n >= 256) + (n >= 512) +
            (n >= 1024) + (n >= 2048) + (n >= 4096) + (n >= 8192) + (n >= 16384) + (n >= 32768);
 }
 
-/* j with its log2(n) bits in reverse order, n <= 32 */
+/* Return j with its log2(n) bits in reverse order, 0 <= j < n <= 32. */
 __host__ __device__ constexpr int reversed(int j, int n)
 {
     return ((j & 1) << 4 | (j & 2) << 2 | (j & 4) | (j & 8) >> 2 | (j & 16) >> 4) >> (5 - log2_of(n));
@@ -47,7 +47,7 @@ __host__ __device__ constexpr int reversed(int j, int n)
 
 template <class C> LW_DEVICE C product(C a, C b) { return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
 
-/* exp(-2 pi i k / n) for n <= 32, 0 <= k <= n / 4; a constant once loops are unrolled */
+/* Return exp(-2 pi i k / n), n <= 32 a power of two, 0 <= k <= n / 4; a constant once loops are unrolled. */
 template <class C> LW_DEVICE C root(int k, int n)
 {
     constexpr double cosine[9] = {
@@ -59,7 +59,7 @@ template <class C> LW_DEVICE C root(int k, int n)
     return {(Real)cosine[q], (Real)-cosine[8 - q]};
 }
 
-/* exp(-2 pi i k / n) for 0 <= k <= n / 2 */
+/* Return exp(-2 pi i k / n), 0 <= k <= n / 2, n as for root. */
 template <class C> LW_DEVICE C root_half(int k, int n)
 {
     if (4 * k <= n)
@@ -68,7 +68,7 @@ template <class C> LW_DEVICE C root_half(int k, int n)
     return {w.y, -w.x};
 }
 
-/* (a, b) <- (a + u b, a - u b) in six fused operations: p = a + u b, then 2 a - p */
+/* Butterfly (a, b) <- (a + u b, a - u b) in six fused operations: p = a + u b, then 2 a - p. */
 template <class C> LW_DEVICE void butterfly(C &a, C &b, C u)
 {
     using Real = decltype(C::x);
@@ -79,7 +79,7 @@ template <class C> LW_DEVICE void butterfly(C &a, C &b, C u)
     a = p;
 }
 
-/* (a, b) <- (a + b, a - b) */
+/* Butterfly (a, b) <- (a + b, a - b). */
 template <class C> LW_DEVICE void butterfly(C &a, C &b)
 {
     const C m = {a.x - b.x, a.y - b.y};
@@ -87,8 +87,8 @@ template <class C> LW_DEVICE void butterfly(C &a, C &b)
     b = m;
 }
 
-/* (low, high) <- (x h + y g, x h - y g), re and im swapped. This fuses two steps: the product of the spectrum (x, y) with the
- * filter's spectrum (h, g), and the first butterfly of the backward transform. x and y are values m and m + E / 2 of a thread. */
+/* (low, high) <- (x h + y g, x h - y g), re and im swapped. The function fuses two steps: the product of two bins x and y with the
+ * filter's bins h and g, and their first butterfly of the way back. x and y are a thread's values m and m + E / 2. */
 template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, C g)
 {
     using Real = decltype(C::x);
@@ -100,15 +100,15 @@ template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, 
     high = {fma((Real)2, s.y, -p.y), fma((Real)2, s.x, -p.x)};
 }
 
-/* The twiddle of butterfly k < max(2^level / 2, 1) in each group of a level, computed from the powers w^(2^l). */
+/* Return the twiddle of butterfly k of each run of 2^level in a level of dft(), k < max(2^level / 2, 1). power[l] = w^(2^l). */
 template <int R, class C> LW_DEVICE C twiddle(const C *power, int level, int k)
 {
     const C first = power[log2_of(R) - 1 - level];
     return k == 0 ? first : product(first, root<C>(k, 2 << level));
 }
 
-/* The same twiddle from a table of all of them in shared memory: twiddle_number(level, k) is one half of pair number / 2, and
- * pairs are `pitch` float4 apart. Calls follow the order of the numbers: an even one loads the pair and keeps its second half. */
+/* The same twiddles from a table in shared memory: two of them, number 2 i and 2 i + 1, stand in float4 i, and these are `pitch`
+ * apart. Twiddles must be asked for in the order of their numbers: an even number loads two, and keeps the second for later. */
 __host__ __device__ constexpr int twiddle_number(int level, int k) { return (1 << level) / 2 + k; }
 
 struct TwiddleTable {
@@ -127,9 +127,9 @@ template <int R> LW_DEVICE float2 twiddle(TwiddleTable &table, int level, int k)
     return {pair.x, pair.y};
 }
 
-/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / R), by R / 2 log2(R) radix-2 butterflies; w = 1 unless WEIGHTED. Butterflies with the
- * same twiddle are adjacent in the code, so that its registers are read once.
- * BEGUN: each pair (v[j], v[j + R / 2]) has already been replaced by its sum and difference. */
+/* Weighted transform v[k] <- sum_j v[j] w^j exp(-2 pi i j k / R), by R / 2 log2(R) radix-2 butterflies; w = 1 unless WEIGHTED.
+ * Butterflies with the same twiddle are adjacent in the code, so that the twiddle's registers are read once.
+ * BEGUN: the caller has already replaced each pair (v[j], v[j + R / 2]) by its sum and difference. */
 template <int R, bool WEIGHTED, bool BEGUN = false, class C, class Weights> LW_DEVICE void dft(C (&v)[R], Weights weights)
 {
     C a[R];
@@ -144,7 +144,7 @@ template <int R, bool WEIGHTED, bool BEGUN = false, class C, class Weights> LW_D
             C u = root<C>(k, 2 * half);
             if constexpr (WEIGHTED)
                 u = twiddle<R>(weights, level, k);
-            const C rotated = {u.y, -u.x};      /* the twiddle of k + half / 2: a quarter turn further */
+            const C rotated = {u.y, -u.x};      /* the twiddle of butterfly k + half / 2: a quarter turn further */
 #pragma unroll
             for (int b = 0; b < R; b += 2 * half) {
                 if (WEIGHTED || k > 0)
@@ -179,7 +179,7 @@ template <class C, int R> struct Powers {
             p[l] = __ldg(table + l * pitch + t);
     }
 
-    /* Keep the compiler from computing products of these powers ahead of the filter loop: there are too few registers. */
+    /* Keep the compiler from computing products of these powers before the loop over filters: registers do not suffice for them. */
     LW_DEVICE void pin()
     {
 #pragma unroll
@@ -190,12 +190,12 @@ template <class C, int R> struct Powers {
     }
 };
 
-/* A callback that does nothing: the default argument of transforms. */
+/* A callback that does nothing: the default where a caller has none. */
 struct Nothing {
     LW_DEVICE void operator()() const {}
 };
 
-/* T threads of a block that work on one segment; a block holds TEAMS such teams. */
+/* A team: T threads of a block that work on one segment. A block holds TEAMS teams. */
 template <int T, int TEAMS> struct Team {
     LW_DEVICE static int number() { return TEAMS == 1 ? 0 : (int)threadIdx.x / T; }
     LW_DEVICE static int thread() { return TEAMS == 1 ? (int)threadIdx.x : (int)threadIdx.x % T; }
@@ -210,7 +210,7 @@ template <int T, int TEAMS> struct Team {
             barrier_of<T>(number() + 1);
     }
 
-    /* Return whether `flag` holds in any thread of the team (T < 32: of the warp). It is a barrier, too. */
+    /* Return whether `flag` holds in any thread of the team (T < 32: of the warp). The call is also a barrier of the team. */
     LW_DEVICE static bool any(bool flag)
     {
         if (T <= 32)
@@ -230,10 +230,10 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
     static constexpr int SHARED_BYTES = P * REGION * (int)sizeof(C);
     static_assert(P <= E, "the radix-P stage is done in registers");
 
-    Powers<C, E> inner;         /* w = exp(-2 pi i lane / E^2) */
-    Powers<C, P> outer;         /* w = exp(-2 pi i t / N) */
+    Powers<C, E> inner;         /* powers of w = exp(-2 pi i lane / E^2) */
+    Powers<C, P> outer;         /* powers of w = exp(-2 pi i t / N) */
 
-    /* table: log2(E) rows for `inner`, then log2(P) rows for `outer`, T values each */
+    /* Load the powers of thread t. table: log2(E) rows for `inner`, then log2(P) rows for `outer`, T values each. */
     LW_DEVICE void load(const C *table, int t)
     {
         inner.load(table, t, T);
@@ -246,7 +246,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         outer.pin();
     }
 
-    /* First half of a transform of E x E points by E threads: radix-E, then rows to `region`, which no thread reads any more. */
+    /* First half of a group's E x E transform: radix-E, then rows to `region`, which other groups must not read any more. */
     template <bool BEGUN> LW_DEVICE void square_rows(C (&v)[E], C *region, int lane) const
     {
         dft<E, false, BEGUN>(v, (const C *)nullptr);
@@ -264,7 +264,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         __syncwarp();
     }
 
-    /* The second half: reads across rows, weighted radix-E. `read` is called after the thread's last read of the region. */
+    /* Second half: reads across rows, weighted radix-E. `read` is called after the thread's last read of the region. */
     template <class Read = Nothing>
     LW_DEVICE void square_columns(C (&v)[E], const C *region, int lane, Read read = {}) const
     {
@@ -275,7 +275,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         dft<E, true>(v, inner.p);
     }
 
-    /* the powers of exp(-2 pi i (t + T q) / N), given those for q = 0 */
+    /* Return the powers of exp(-2 pi i (t + T q) / N). first: the powers for q = 0. */
     LW_DEVICE static Powers<C, P> turned(const Powers<C, P> &first, int q)
     {
         Powers<C, P> w;
@@ -285,7 +285,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         return w;
     }
 
-    /* Radix-P butterflies over v[q + j Q], then twiddles exp(-2 pi i n0 r / N), n0 = t + T q; r's value goes to v[r + P q]. */
+    /* Radix-P butterflies over v[q + j Q], then twiddles exp(-2 pi i n0 r / N), n0 = t + T q; v[r + P q] <- value of group r. */
     LW_DEVICE void split(C (&v)[E]) const
     {
         C a[E];
@@ -297,7 +297,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
                 b[j] = v[q + j * Q];
             dft<P, false>(b, (const C *)nullptr);
             const Powers<C, P> w = turned(outer, q);
-            C u[P];         /* w^r from w^(2^l) by few products: rounding errors add up along a chain */
+            C u[P];         /* w^r, each by at most log2(P) - 1 products: rounding errors add up along a longer chain */
             a[P * q] = b[0];
 #pragma unroll
             for (int r = 1; r < P; ++r) {
@@ -311,7 +311,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
             v[m] = a[m];
     }
 
-    /* Weighted radix-P butterflies over v[r + P q], from group r, to v[q + j Q]; weights w^r, w = exp(-2 pi i (t + T q) / N). */
+    /* Weighted radix-P butterflies from v[r + P q], group r's value, to v[q + j Q]. Weights w^r, w = exp(-2 pi i (t + T q) / N). */
     LW_DEVICE void join(C (&v)[E]) const
     {
         C a[E];
@@ -332,8 +332,8 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
             v[m] = a[m];
     }
 
-    /* Return whether v[m] changes groups in the radix-P exchange. One P-th of the values could stay in place, but from P = 8 on
-     * the test costs more than the move. */
+    /* Return whether v[m] passes through the radix-P exchange. P <= 4: only if it changes groups. From P = 8 on all values do,
+     * because the test would cost more than the moves it saves. */
     LW_DEVICE static bool moves(int m, int t) { return P > 4 || m % P != t / E; }
 
     LW_DEVICE void forward(C (&v)[E], C *shared, int t) const
@@ -357,15 +357,15 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         square_columns(v, region, lane);
     }
 
-    /* v: each pair (v[m], v[m + E / 2]) already replaced by its sum and difference */
+    /* Transform back. The caller has replaced each pair (v[m], v[m + E / 2]) by its sum and difference, see multiply_pair. */
     LW_DEVICE void backward(C (&v)[E], C *shared, int t) const
     {
         begin_backward(v, shared, t);
         end_backward(v, shared, t);
     }
 
-    /* backward() in two parts; the second begins at the reads of the last exchange. The compiler can then interleave the second
-     * part with the code after it, so that results are stored one by one. */
+    /* backward() in two parts; the second begins with the reads of the last exchange. The compiler can interleave the second part
+     * with the stores that follow it, so that each result is stored as soon as it is computed. */
     LW_DEVICE void begin_backward(C (&v)[E], C *shared, int t) const
     {
         const int lane = t % E;
@@ -399,7 +399,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
 
 /* ---- the table of twiddle powers that Transform loads ---- */
 
-/* exp(-2 pi i k / n), rounded once */
+/* Return exp(-2 pi i k / n), computed in double and rounded once. */
 template <class C> LW_DEVICE C exact_root(int64_t k, int64_t n)
 {
     double s, c;
@@ -408,17 +408,17 @@ template <class C> LW_DEVICE C exact_root(int64_t k, int64_t n)
     return {(Real)c, (Real)s};
 }
 
-/* Return whether the table holds w and w^2 of each of its radix x radix butterflies, as it does for outer radices 12 and 24. */
+/* Return whether the table has w and w^2 of each of radix x radix butterflies in place of `outer`, as for decoupled.cuh. */
 __host__ __device__ constexpr bool has_butterflies(int outer_radix) { return outer_radix % 12 == 0; }
 
-/* Values in the table for transforms of radix x radix x outer_radix points. */
+/* Return the number of values in the table for transforms of radix x radix x outer_radix points. */
 __host__ __device__ constexpr int powers_of(int radix, int outer_radix)
 {
     const int outer = has_butterflies(outer_radix) ? 2 * radix : log2_of(outer_radix) * outer_radix;
     return (log2_of(radix) * outer_radix + outer) * radix;
 }
 
-/* Fill the table, one thread per value: rows w^(2^l), l < log2 E, of the E x E transform, then those of radix P. */
+/* Fill the table, one thread per value: rows w^(2^l), l < log2(E), of `inner`, then the rows of `outer`; see Transform::load. */
 template <class C> static __global__ void transform_powers(C *table, int radix, int outer_radix)
 {
     const int threads = radix * outer_radix, inner = log2_of(radix) * threads;

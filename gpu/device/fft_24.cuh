@@ -1,13 +1,13 @@
 /* fft_24.cuh - radix-12 butterflies (12 = 3 x 4) in registers, and fft.cuh's Transform with E = 24: 24 x 24 x P points, P a power
  * of two, in single precision. A radix-24 butterfly is three of radix 8 and eight of radix 3. See fft.cuh for the names.
  *
- * A group of 24 threads straddles warps, so its exchanges use the team's barrier, not __syncwarp. A region has 8 values more than
- * its rows need: half a warp may hold lanes of two groups, and these then read different banks. */
+ * A group of 24 threads straddles warps, so its exchanges use the team's barrier, not __syncwarp. A half warp may hold lanes of two
+ * groups: 8 values of padding in each region let both groups read different banks. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
 
-/* exp(-2 pi i k / 12), 0 <= k < 6; a constant once loops are unrolled */
+/* Return exp(-2 pi i k / 12), 0 <= k < 6; a constant once loops are unrolled. */
 LW_DEVICE float2 twelfth(int k)
 {
     constexpr float cosine[6] = {1.0f, 0.86602540378443864676f, 0.5f, 0.0f, -0.5f, -0.86602540378443864676f};
@@ -15,7 +15,7 @@ LW_DEVICE float2 twelfth(int k)
     return {cosine[k], -sine[k]};
 }
 
-/* Three-point butterfly: (a, p + q, p - q) becomes (a + p + q, a + v p + v^2 q, a + v^2 p + v q), v = exp(-2 pi i / 3). */
+/* Three-point butterfly (a, p + q, p - q) <- (a + p + q, a + v p + v^2 q, a + v^2 p + v q), v = exp(-2 pi i / 3). */
 LW_DEVICE void finish_three(float2 &a, float2 &sum, float2 &difference)
 {
     constexpr float height = 0.86602540378443864676f;
@@ -37,7 +37,7 @@ LW_DEVICE void weighted_three(float2 &a, float2 &b, float2 &c, float2 u, float2 
     finish_three(a, b, c);
 }
 
-/* v[k] <- w^k sum_j v[j] exp(-2 pi i j k / 12), w2 = w^2 */
+/* Transform, then twiddles: v[k] <- w^k sum_j v[j] exp(-2 pi i j k / 12); w2 = w^2. */
 LW_DEVICE void split_twelve(float2 (&v)[12], float2 w, float2 w2)
 {
     float2 a[3][4];
@@ -65,7 +65,7 @@ LW_DEVICE void split_twelve(float2 (&v)[12], float2 w, float2 w2)
         v[k] = product(a[k % 3][k / 3], power[k]);
 }
 
-/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / 12), w2 = w^2 */
+/* Weighted transform v[k] <- sum_j v[j] w^j exp(-2 pi i j k / 12); w2 = w^2. */
 LW_DEVICE void join_twelve(float2 (&v)[12], float2 w, float2 w2)
 {
     const float2 w3 = product(w, w2), power[3] = {w3, product(w3, w3), {}};
@@ -94,7 +94,7 @@ LW_DEVICE void join_twelve(float2 (&v)[12], float2 w, float2 w2)
     }
 }
 
-/* exp(-2 pi i k / 24), 0 <= k < 24; a constant once loops are unrolled */
+/* Return exp(-2 pi i k / 24), 0 <= k < 24; a constant once loops are unrolled. */
 LW_DEVICE float2 root_24(int k)
 {
     constexpr float cosine[7] = {1.0f, 0.96592582628906828675f, 0.86602540378443864676f, 0.70710678118654752440f,
@@ -108,7 +108,7 @@ LW_DEVICE float2 root_24(int k)
     }
 }
 
-/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / 24); `power` holds w, w^2, w^4, w^8; w = 1 unless WEIGHTED. BEGUN as for dft. */
+/* Transform v[k] <- sum_j v[j] w^j exp(-2 pi i j k / 24). power: w, w^2, w^4, w^8; w = 1 unless WEIGHTED. BEGUN: see dft. */
 template <bool WEIGHTED, bool BEGUN = false> LW_DEVICE void dft_24(float2 (&v)[24], const float2 *power)
 {
     float2 third[3], a[3][8];
@@ -151,8 +151,8 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
     static constexpr int SHARED_BYTES = P * REGION * (int)sizeof(C);
     static_assert(E % P == 0 && P > 1, "the radix-P stage is done in registers");
 
-    Powers<C, E> inner;         /* w = exp(-2 pi i lane / E^2) */
-    Powers<C, P> outer;         /* w = exp(-2 pi i t / N) */
+    Powers<C, E> inner;         /* powers of w = exp(-2 pi i lane / E^2) */
+    Powers<C, P> outer;         /* powers of w = exp(-2 pi i t / N) */
 
     LW_DEVICE void load(const C *table, int t)
     {
@@ -170,7 +170,7 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         return w;
     }
 
-    /* Radix-P butterflies over v[q + j Q], then twiddles exp(-2 pi i n0 r / N), n0 = t + T q; r's value stays at v[q + r Q]. */
+    /* Radix-P butterflies over v[q + j Q], then twiddles exp(-2 pi i n0 r / N), n0 = t + T q; v[q + r Q] <- value of group r. */
     LW_DEVICE void split(C (&v)[E]) const
     {
 #pragma unroll
@@ -191,7 +191,7 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         }
     }
 
-    /* Weighted radix-P butterflies over v[q + r Q], from group r; weights w^r, w = exp(-2 pi i (t + T q) / N). */
+    /* Weighted radix-P butterflies over v[q + r Q], group r's value, with weights w^r, w = exp(-2 pi i (t + T q) / N). */
     LW_DEVICE void join(C (&v)[E]) const
     {
 #pragma unroll
@@ -208,11 +208,11 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         }
     }
 
-    /* Transform the E x E points of a group. Its exchanges are barriers of the whole team. */
+    /* Transform the E x E points of a group. All threads of the team must call it, because exchanges use the team's barrier. */
     template <bool BEGUN> LW_DEVICE void square(C (&v)[E], C *region, int lane) const
     {
         dft_24<false, BEGUN>(v, nullptr);
-        Team::sync();           /* all threads have read the previous contents */
+        Team::sync();           /* all threads have read the region's previous contents */
 #pragma unroll
         for (int j = 0; j < E; j += 2)
             *(float4 *)(region + lane * PITCH + j) = make_float4(v[j].x, v[j].y, v[j + 1].x, v[j + 1].y);
@@ -223,7 +223,7 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         dft_24<true>(v, inner.p);
     }
 
-    /* Place in shared memory, less t, of a thread's value m = q + r Q: sample n0 = t + T q in the region of group r. */
+    /* Return the place in shared memory of thread 0's value m = q + r Q: point T q of the region of group r. Thread t adds t. */
     LW_DEVICE static constexpr int split_place(int m) { return m / Q * REGION + m % Q * T; }
 
     LW_DEVICE void forward(C (&v)[E], C *shared, int t) const
@@ -241,7 +241,7 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         square<false>(v, region, t % E);
     }
 
-    /* v: each pair (v[m], v[m + E / 2]) already replaced by its sum and difference */
+    /* Transform back; see Transform::backward of fft.cuh. */
     LW_DEVICE void backward(C (&v)[E], C *shared, int t) const
     {
         C *const region = shared + t / E * REGION;

@@ -3,7 +3,7 @@
 
 #include "gpu/device/fft.cuh"
 
-/* v[k] <- sum_j v[j] exp(-2 pi i j k / 7) in 60 operations: outputs k and 7 - k share their sums of cosines. */
+/* Transform v[k] <- sum_j v[j] exp(-2 pi i j k / 7) in 60 operations: outputs k and 7 - k share their sums of cosines. */
 LW_DEVICE void dft_seven(float2 (&v)[7])
 {
     constexpr float cosine[4] = {1.0f, 0.62348980185873353053f, -0.22252093395631440429f, -0.90096886790241912624f};
@@ -36,9 +36,9 @@ LW_DEVICE void dft_seven(float2 (&v)[7])
     }
 }
 
-/* The transform of 28 points, sum_j v[j] exp(-2 pi i j k / 28), has two parts. 4 and 7 have no common factor, so j = 7 a + 4 b
- * (mod 28) turns it into 4 x 7 points without twiddles; (k mod 4, k mod 7) is frequency k (Good, 1958). This first part transforms
- * over a, in place, for each b: v[7 a + b] <- frequency a of the 4 points v[(7 a + 4 b) mod 28]. */
+/* The transform of 28 points, sum_j v[j] exp(-2 pi i j k / 28), has two parts. 4 and 7 have no common factor. So the substitution
+ * j = 7 a + 4 b (mod 28) makes 4 x 7 points without twiddles, and frequency k is (k mod 4, k mod 7) there (Good, 1958).
+ * First part, over a for each b: v[7 a + b] <- frequency a of the 4 points v[(7 a' + 4 b) mod 28], a' = 0 .. 3. */
 LW_DEVICE void begin_twenty_eight(float2 (&v)[28])
 {
     float2 part[28];
@@ -58,7 +58,7 @@ LW_DEVICE void begin_twenty_eight(float2 (&v)[28])
         v[i] = part[i];
 }
 
-/* The second part: out <- frequencies a, a + 4, .. a + 24, given v as begin_twenty_eight leaves it; a < 4. */
+/* Second part: out <- frequencies a, a + 4, .. a + 24, a < 4, of the points that v was made from by begin_twenty_eight. */
 LW_DEVICE void end_twenty_eight(const float2 (&v)[28], int a, float2 (&out)[7])
 {
     float2 part[7];

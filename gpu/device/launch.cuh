@@ -1,7 +1,7 @@
 /* launch.cuh - kernel launches with attributes beyond the grid: clusters, programmatic dependents, cooperative launches.
  *
- * Blocks of a programmatic dependent may start while the previous kernel of the stream ends. They wait for its end before they
- * touch memory (wait_for_predecessor in gpu/device/ptx.cuh). */
+ * A programmatic dependent is a kernel whose blocks may start while earlier kernels of its stream still run. They wait for these
+ * in wait_for_predecessor (gpu/device/ptx.cuh), which tells what may be done before, and the one kernel (sfft's) that does more. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,11 +22,11 @@ struct Launch {
     int64_t shared_bytes;
     cudaStream_t stream;
     int cluster_blocks = 1;
-    bool is_dependent = false;          /* only on a device that supports it, see has_dependents */
-    bool is_cooperative = false;        /* all blocks are resident at the same time */
+    bool is_dependent = false;          /* programmatic dependent; needs a device with has_dependents() */
+    bool is_cooperative = false;        /* all blocks are resident at the same time, or the launch fails */
 };
 
-/* Build the runtime's launch configuration. It points to `attributes`, which must live until the launch. */
+/* Return the launch configuration for the CUDA runtime. It points to `attributes`, which must live until the launch. */
 static inline cudaLaunchConfig_t config_of(const Launch &launch, cudaLaunchAttribute (&attributes)[3])
 {
     cudaLaunchConfig_t where = {};
@@ -58,7 +58,7 @@ cudaError_t launch_kernel(const Launch &launch, Kernel *kernel, const Arguments 
     return cudaLaunchKernelEx(&where, kernel, arguments...);
 }
 
-/* launch_kernel for a kernel that has not been granted this much shared memory yet. */
+/* Allow the kernel launch.shared_bytes of dynamic shared memory, then launch_kernel. */
 template <class Kernel, class... Arguments>
 cudaError_t allow_and_launch(const Launch &launch, Kernel *kernel, const Arguments &...arguments)
 {

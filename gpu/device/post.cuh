@@ -1,19 +1,19 @@
-/* post.cuh - device code that makes outputs of the samples of a filtered series, see signal/post.h. */
+/* post.cuh - device code for --post: makes outputs from a filtered series. signal/post.h defines axis, place, phase and stencil. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
 #include "gpu/device/post_args.h"
 
-/* lw_post_place of signal/post.h */
+/* Return the place of sample i of the axis, as lw_post_place does on the host. */
 LW_DEVICE int post_place(const lw_post_args &post, int64_t i)
 {
     return i < 2 ? (int)i : i < post.n - 2 ? 2 : (int)(i - post.n) + LW_POST_PLACES;
 }
 
-/* Number of outputs of sample i of the axis: the last sample has only phase 0. */
+/* Return the number of outputs of sample i of the axis: the last sample has phase 0 only. */
 LW_DEVICE int phases_of(const lw_post_args &post, int64_t i) { return i == post.n - 1 ? 1 : post.rate; }
 
-/* Output `phase` of sample i of the axis. The sample is at[0]; its neighbours on the axis are `step` reals apart. */
+/* Return output `phase` of sample i of the axis. at[0] is the sample; adjacent samples of the axis are `step` reals apart. */
 template <class Real>
 LW_DEVICE Real phase_sum(const lw_post_args &post, const Real *at, int64_t step, int64_t i, int phase)
 {
@@ -25,9 +25,9 @@ LW_DEVICE Real phase_sum(const lw_post_args &post, const Real *at, int64_t step,
     return sum;
 }
 
-/* The weights of one phase, in registers, for samples away from the axis' ends. They multiply y[i + k - LW_POST_REACH] for
- * FIRST <= k < END, a range that contains all stencils there. AT_ONCE outputs are computed side by side: each waits for shared
- * memory and then for its sum, and the others fill these waits. */
+/* The weights of one phase, in registers, for samples i away from the axis' ends. Weight k is that of y[i + k - LW_POST_REACH], and
+ * FIRST <= k < END holds all their stencils. AT_ONCE outputs are computed side by side: while one waits for shared memory or for
+ * its sum, others proceed. */
 template <class Real, int FIRST, int END> struct InnerPhase {
     Real weight[END - FIRST];
 
@@ -44,8 +44,8 @@ template <class Real, int FIRST, int END> struct InnerPhase {
 
     static constexpr int AT_ONCE = 4;
 
-    /* Compute both parts of COUNT outputs of the samples at[0], at[step], ... Return false if an output may be wrong: a sample
-     * that is not finite, although beyond the stencil (weight 0), spoils the sum. */
+    /* Compute both parts of COUNT outputs: c[i] for the sample at[i step]. Return false if an output is not finite: it may be
+     * wrong, because a sample beyond the stencil that is not finite spoils the sum in spite of its weight 0. */
     template <int COUNT, class C> LW_DEVICE bool sums(const C *at, int step, C (&c)[COUNT]) const
     {
         Real spoiled = 0;
@@ -63,7 +63,7 @@ template <class Real, int FIRST, int END> struct InnerPhase {
     }
 };
 
-/* Makes powers, and records the extremes over samples other than 0, which show whether a power is lost in its stored type. */
+/* Makes powers, and records the largest and the least (of samples other than 0): does the stored type hold all of them? */
 template <class Real> struct PowersSeen {
     Real least = HUGE_VAL, most = 0;
 
@@ -82,7 +82,7 @@ template <class Real> struct PowersSeen {
 LW_DEVICE float length_of(float re, float im) { return hypotf(re, im); }
 LW_DEVICE double length_of(double re, double im) { return hypot(re, im); }
 
-/* ---- the operations of signal/post.h on a complex sample c; where the sample is real, it is c.x, and so is the output ---- */
+/* ---- the operations of signal/post.h on a sample c; a real sample is c.x, and so is a real output ---- */
 
 template <bool IS_COMPLEX, class C> LW_DEVICE C make_keep(const lw_post_args &, C c, bool &) { return c; }
 

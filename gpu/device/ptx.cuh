@@ -1,14 +1,14 @@
 /* ptx.cuh - instructions that CUDA C cannot express. All inline PTX is in this file. */
 #pragma once
 
-/* Hide the value from the optimizer: it may assume nothing about it from here on. The compiler then cannot compute dependent
- * values early, into registers that are needed elsewhere. */
+/* Hide the value of x from the optimizer from here on. The compiler then cannot compute anything from x before this point, where
+ * the result would occupy registers that are needed otherwise. */
 __device__ __forceinline__ void opaque(int &x) { asm volatile("" : "+r"(x)); }
 __device__ __forceinline__ void opaque(float &x) { asm volatile("" : "+f"(x)); }
 __device__ __forceinline__ void opaque(double &x) { asm volatile("" : "+d"(x)); }
 template <class T> __device__ __forceinline__ void opaque(T *&x) { asm volatile("" : "+l"(x)); }
 
-/* The 32-bit address within shared memory that instructions for shared memory take. */
+/* Return the 32-bit address within shared memory, the operand of PTX instructions for shared memory. */
 __device__ __forceinline__ unsigned shared_address(const void *shared)
 {
     return (unsigned)__cvta_generic_to_shared(shared);
@@ -22,7 +22,7 @@ __device__ __forceinline__ char *advanced(char *p, unsigned n, unsigned step)
     return at;
 }
 
-/* Return the half nearest to x, ties to even, in one rounding: see lw_half_of_double. */
+/* Return the bits of the half nearest to x, ties to even, in one rounding; lw_half_of_double does the same on the host. */
 __device__ __forceinline__ unsigned short half_of(double x)
 {
     unsigned short half;
@@ -30,7 +30,7 @@ __device__ __forceinline__ unsigned short half_of(double x)
     return half;
 }
 
-/* Wait for at least n cycles. */
+/* Wait for at least n clock cycles of the multiprocessor. */
 __device__ __forceinline__ void pass_cycles(unsigned n)
 {
     for (const unsigned begin = (unsigned)clock(); (unsigned)clock() - begin < n;)
@@ -46,19 +46,19 @@ __device__ __forceinline__ float largest_magnitude(float a, float b)
     return largest;
 }
 
-/* A barrier of COUNT threads of a block, COUNT a multiple of 32. `number` is 1 .. 15; 0 belongs to __syncthreads. */
+/* Wait at barrier `number` (1 .. 15; __syncthreads has 0) until COUNT threads of the block, a multiple of 32, have come. */
 template <int COUNT> __device__ __forceinline__ void barrier_of(int number)
 {
     asm volatile("bar.sync %0, %1;" :: "r"(number), "n"(COUNT) : "memory");
 }
 
-/* Arrive at barrier `number` of COUNT threads without waiting for the others. */
+/* Count as one of the COUNT threads of barrier `number`, without waiting for the others. */
 template <int COUNT> __device__ __forceinline__ void arrive_at(int number)
 {
     asm volatile("bar.arrive %0, %1;" :: "r"(number), "n"(COUNT) : "memory");
 }
 
-/* barrier_of that also returns whether `flag` holds in any of its threads. */
+/* Wait as in barrier_of. Return whether `flag` holds in any of the COUNT threads. */
 template <int COUNT> __device__ __forceinline__ bool barrier_any(int number, bool flag)
 {
     int result;
@@ -67,9 +67,9 @@ template <int COUNT> __device__ __forceinline__ bool barrier_any(int number, boo
     return result != 0;
 }
 
-/* A split barrier: a counter of 8 bytes of shared memory that counts `expected` arrivals. All reads and writes of a thread before
- * it arrives are ordered before those of other threads after their wait. A __syncwarp in front of the arrival covers the whole
- * warp. One thread calls begin_counter, before a barrier of the block. */
+/* Begin a counter: a barrier whose arrivals and waits are separate calls, 8 bytes of shared memory. It opens after `expected`
+ * arrivals. Accesses of a thread before its arrival precede those of other threads after their wait; a __syncwarp before the
+ * arrival extends this to the whole warp. One thread begins the counter; a barrier of the block must follow. */
 __device__ __forceinline__ void begin_counter(void *counter, int expected)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(shared_address(counter)), "r"(expected) : "memory");
@@ -81,14 +81,14 @@ __device__ __forceinline__ void arrive_at_counter(void *counter)
                  :: "r"(shared_address(counter)) : "memory");
 }
 
-/* Wait until all values in `mix` are loaded or computed: the volatile instruction that consumes `mix` stays in place. */
+/* Wait until the values that `mix` was computed from are loaded or computed. The compiler cannot move this volatile instruction. */
 __device__ __forceinline__ void need(unsigned mix)
 {
     asm volatile("{\n\t.reg .pred never;\n\tsetp.eq.u32 never, %0, 0x9e3779b9;\n\t@never nanosleep.u32 1;\n\t}"
                  :: "r"(mix) : "memory");
 }
 
-/* Wait until all have arrived. `parity` is 0 for the first wait, then alternates; with 1 the first wait passes at once. */
+/* Wait until the counter opens. `parity` is 0 for the first wait, then alternates; with 1 at first, that wait passes at once. */
 __device__ __forceinline__ void wait_for_counter(void *counter, int parity)
 {
     asm volatile("{\n\t.reg .pred done;\n\tWAIT%=:\n\t"
@@ -101,7 +101,7 @@ __device__ __forceinline__ void wait_for_counter(void *counter, int parity)
                  :: "r"(shared_address(counter)), "r"(parity) : "memory");
 }
 
-/* A barrier of a cluster's blocks (else of one block). After it each block sees what others wrote to global memory. */
+/* A barrier of the cluster's blocks; before sm_90, of the block. Afterwards each block sees the others' earlier global writes. */
 __device__ __forceinline__ void cluster_barrier()
 {
 #if __CUDA_ARCH__ >= 900
@@ -111,8 +111,8 @@ __device__ __forceinline__ void cluster_barrier()
 #endif
 }
 
-/* A barrier of all blocks of a grid, which must all be resident (a cooperative launch). *arrived counts blocks and starts at 0.
- * expected: the count when all blocks have reached this barrier; only the first thread of each block uses it. */
+/* A barrier of all blocks of a grid, which must all be resident (a cooperative launch). *arrived, in global memory, begins as 0 and
+ * counts the blocks that come to any barrier. expected: its value when all have come to this one; thread 0 of a block uses it. */
 __device__ __forceinline__ void grid_barrier(unsigned *arrived, unsigned expected)
 {
     __syncthreads();
@@ -126,34 +126,34 @@ __device__ __forceinline__ void grid_barrier(unsigned *arrived, unsigned expecte
     __syncthreads();
 }
 
-/* Copy 16 bytes from global to shared memory, both aligned to 16, bypassing registers and the L1 cache. The copy is in flight
- * until this thread calls wait_for_copies; other threads see the bytes after a barrier that follows. */
+/* Start to copy 16 bytes from global to shared memory, both aligned to 16, past registers and L1 cache. The bytes are there once
+ * this thread has called wait_for_copies; other threads may read them after a barrier that follows. */
 __device__ __forceinline__ void copy_async(void *shared, const void *global)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(shared_address(shared)), "l"(global) : "memory");
 }
 
-/* The same copy; if `exists` is false, it writes zeros and reads nothing. */
+/* Start copy_async if `exists`; else write 16 zero bytes and read nothing. */
 __device__ __forceinline__ void copy_async_if(void *shared, const void *global, bool exists)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :: "r"(shared_address(shared)), "l"(global), "r"(exists ? 16 : 0) : "memory");
 }
 
-/* The same copy for 4 bytes, through the L1 cache; if `exists` is false, it writes zeros and reads nothing. */
+/* The operation of copy_async_if on 4 bytes, aligned to 4, through the L1 cache. */
 __device__ __forceinline__ void copy_word_async(void *shared, const void *global, bool exists)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
                  :: "r"(shared_address(shared)), "l"(global), "r"(exists ? 4 : 0) : "memory");
 }
 
-/* end_copy_group groups copies issued since the last group; wait_for_older_copies leaves only the newest in flight. */
+/* end_copy_group makes a group of this thread's copies since the last group. wait_for_older_copies waits for all groups but it. */
 __device__ __forceinline__ void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 __device__ __forceinline__ void wait_for_older_copies() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-/* Load 16 bytes that no one writes meanwhile. The load is issued where the call stands, not where its value is first used. */
+/* Load 16 bytes that nothing writes while the kernel runs. The load is issued at the call, not where its value is first used. */
 __device__ __forceinline__ float4 load_now(const float4 *global)
 {
     float4 v;
@@ -167,8 +167,9 @@ __device__ __forceinline__ void prefetch(const void *global)
     asm volatile("prefetch.global.L2 [%0];" :: "l"(global));
 }
 
-/* Wait for the previous kernel of the stream. A block launched as a programmatic dependent may start while that kernel ends, and
- * must not touch memory before this call. In other launches the call has no effect. */
+/* Let the next kernel start if it is a programmatic dependent. If this kernel is a dependent, then wait until the previous kernel
+ * has ended. Until then its blocks may only read constants and use shared memory. There is one exception: sfft's `recover` first
+ * clears its table. The table's last user is an earlier `recover`; `fold`, an ordinary launch between them, began after its end. */
 __device__ __forceinline__ void wait_for_predecessor()
 {
 #if __CUDA_ARCH__ >= 900
@@ -176,12 +177,12 @@ __device__ __forceinline__ void wait_for_predecessor()
 #endif
 }
 
-/* ---- blocks of a cluster write to each other's shared memory; before sm_90 kernels that do so are empty ---- */
+/* ---- clusters: blocks write to each other's shared memory; kernels that need this are empty before sm_90 ---- */
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #define LW_HAS_CLUSTERS 1
 
-/* Address of another block's shared memory within the cluster; offsets into it are those of the block's own shared memory. */
+/* Address of a peer's shared memory (a peer is another block of the cluster); peer_memory returns it for the place of `own`. */
 typedef unsigned PeerMemory;
 
 __device__ __forceinline__ PeerMemory peer_memory(const void *own, int rank)
@@ -191,7 +192,7 @@ __device__ __forceinline__ PeerMemory peer_memory(const void *own, int rank)
     return peer;
 }
 
-/* Send 16 bytes to a peer's shared memory. They are in flight until the barrier there, which expects them, has counted them. */
+/* Send v, 8 or 16 bytes, to peer + offset. It has arrived once the barrier at peer + barrier_offset has counted its bytes. */
 __device__ __forceinline__ void send(PeerMemory peer, int offset, int barrier_offset, float4 v)
 {
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];"
@@ -210,30 +211,30 @@ __device__ __forceinline__ void send(PeerMemory peer, int offset, int barrier_of
                  :: "r"(peer + offset), "d"(v.x), "d"(v.y), "r"(peer + barrier_offset) : "memory");
 }
 
-/* Begin a barrier that counts bytes: 8 bytes of shared memory. Peers may use it after the next barrier of the cluster. */
+/* Begin a barrier that counts bytes sent to this block: 8 bytes of shared memory. Peers may use it after a cluster_barrier. */
 __device__ __forceinline__ void begin_arrivals(void *barrier)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;"
                  :: "r"(shared_address(barrier)) : "memory");
 }
 
-/* Arrive at a counter of a peer. The thread's earlier reads and writes come before those of the peer after its wait. */
+/* Arrive at a peer's counter. This thread's earlier accesses precede the peer's accesses after its wait. */
 __device__ __forceinline__ void arrive_at_peer(PeerMemory peer, int counter_offset)
 {
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(peer + counter_offset) : "memory");
 }
 
-/* Let peers use the counters that this thread has begun; they may do so after the next barrier of the cluster. */
+/* Let peers use the counters that this thread has begun, from the next cluster_barrier on. */
 __device__ __forceinline__ void show_counters_to_peers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
-/* Arrive as one thread, and set the number of bytes that must come in before the barrier (or counter) opens. */
+/* Arrive at a barrier or counter once, and add `bytes` to the bytes that must arrive before it opens. */
 __device__ __forceinline__ void expect_arrivals(void *barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
 }
 
-/* Wait until the expected bytes have arrived; `parity` is 0 for the first wait and alternates from then on. Bytes that came by
- * `send` may be read afterwards. What peers wrote to global memory is not covered: that would invalidate all of L1. */
+/* Wait until the expected bytes have arrived; `parity` is 0 for the first wait and then alternates. Afterwards bytes that came by
+ * `send` may be read, but not global memory that peers wrote: ordering global writes would invalidate all of L1. */
 __device__ __forceinline__ void wait_for_arrivals(void *barrier, int parity)
 {
     asm volatile("{\n\t.reg .pred done;\n\tWAIT%=:\n\t"
@@ -241,9 +242,9 @@ __device__ __forceinline__ void wait_for_arrivals(void *barrier, int parity)
                  :: "r"(shared_address(barrier)), "r"(parity) : "memory");
 }
 
-/* The cluster's barrier in two halves. Arriving means that this thread has read its inbox, but orders nothing. Its loads from
- * shared memory may still be in flight, and a peer could overwrite the data before they are done. So call `need` with a mix of the
- * loaded values first. Release semantics would order the loads, too, but wait for all stores to global memory. */
+/* The cluster's barrier in two halves: a thread arrives when it has read the values that peers sent it. Arrival orders nothing: its
+ * loads could still be in flight when a peer overwrites the values. So first call `need` with a mix of the loaded values. Release
+ * semantics would order the loads, too, but would also wait for all stores to global memory. */
 __device__ __forceinline__ void cluster_arrive()
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");

@@ -1,6 +1,6 @@
 /* search.cuh - device code for single outputs of a search, see signal/search.h.
  *
- * The square of a small output could underflow, so outputs are scaled by 1 / (threshold sigma) before they are squared. */
+ * Outputs are multiplied by their `scale`, 1 / (threshold sigma), before they are squared: small squares could underflow. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -37,7 +37,7 @@ template <class Value> LW_DEVICE Value not_a_number() { return value_of<Value>(C
 
 LW_DEVICE double absolute(double re, double im) { return im == 0 ? fabs(re) : hypot(re, im); }
 
-/* Least scaled square of a crossing: below 1 by more than a square's rounding errors, 4e-6 (single) or 1.4e-14 (double). */
+/* Return the least scaled square of a crossing: 1 less 4e-6 (single) or 1.4e-14 (double), more than its rounding errors. */
 template <class Real> LW_DEVICE Real crossing_limit() { return sizeof(Real) == 4 ? (Real)(1 - 0x1p-18) : (Real)(1 - 0x1p-46); }
 
 /* Return (|y| scale)^2. */
@@ -62,7 +62,7 @@ template <class Value, class Real> LW_DEVICE bool crosses(Value y, Real scale)
     return scaled_square(y, scale) >= crossing_limit<Real>();
 }
 
-/* Return the number by which outputs are compared. NaN, and outputs with a sigma of 0, are weaker than all others. */
+/* Return the strength of y, by which outputs of filters are compared. NaN and outputs with scale 0 are weaker than all others. */
 template <class Value> LW_DEVICE double strength_of(Value y, double scale, lw_sign sign)
 {
     const double re = real_of(y);
@@ -70,13 +70,13 @@ template <class Value> LW_DEVICE double strength_of(Value y, double scale, lw_si
     return isnan(re) || isnan(imaginary_of(y)) || scale == 0 ? -CUDART_INF : size * scale;
 }
 
-/* lw_sign_fits in device code. */
+/* Return whether an output with real part `re` has the sign that is sought, as lw_sign_fits does on the host. */
 LW_DEVICE bool has_sign(lw_sign sign, double re)
 {
     return sign == LW_SIGN_BOTH || (sign == LW_SIGN_POSITIVE ? re > 0 : re < 0);
 }
 
-/* Append one crossing to the table. The counter continues beyond the table's end, so that the host learns the room needed. */
+/* Append a crossing to the table, if it has room. *n_rows counts on beyond the table's end, to tell the host the room needed. */
 template <class Value>
 __device__ inline void append_crossing(lw_crossing *rows, int64_t most_rows, unsigned long long *n_rows, int64_t index,
                                        int64_t channel, int filter, Value y)

@@ -1,8 +1,8 @@
 /* stored.cuh - access to stored samples in device code: the only place of the CUDA engine that knows the layouts of stored types.
  *
- * with_stored and with_sample choose a template by the stored type, in kernels and launchers alike. The loaders below convert
- * stored samples to the computing precision. A new type is a line of LW_SCALARS (base/type.h). If its C type does not convert to a
- * number by itself, the type also needs an overload of `converted` here. */
+ * with_stored and with_sample call a generic lambda for the stored type, in kernels and launchers alike. The loaders below convert
+ * stored samples to the computing precision. A new type is a line of LW_SCALARS (base/type.h). If C does not convert its C type to
+ * float and double, the type also needs an overload of `converted` here. */
 #pragma once
 
 #include "base/type.h"
@@ -14,7 +14,7 @@
 
 /* ---- the choice of a template ------------------------------------------------------------------------------------ */
 
-/* Call `with` with a value of the C type of `scalar`, and `more` arguments. Kernels pass device lambdas, launchers host lambdas. */
+/* Return with(x, more...), where x has the C type of `scalar`. Kernels pass device lambdas, launchers host lambdas. */
 #pragma nv_exec_check_disable
 template <class With, class... More>
 __host__ __device__ __forceinline__ auto with_stored(enum lw_scalar scalar, With with, More... more)
@@ -27,8 +27,8 @@ __host__ __device__ __forceinline__ auto with_stored(enum lw_scalar scalar, With
     }
 }
 
-/* Call `with` with a value of the C type of `scalar` and a constant type: whether a sample is complex, that is, two of these
- * values. Only floating-point types can be complex. MAY_BE_COMPLEX: false where the caller's samples never are. */
+/* Return with(x, c), where x has the C type of `scalar`, and c is std::true_type if a sample is a complex pair of this type. Only
+ * floating-point types can be complex. MAY_BE_COMPLEX = false compiles nothing for complex samples. */
 #pragma nv_exec_check_disable
 template <bool MAY_BE_COMPLEX = true, class With>
 __host__ __device__ __forceinline__ auto with_sample(enum lw_scalar scalar, bool is_complex, With with)
@@ -38,7 +38,7 @@ __host__ __device__ __forceinline__ auto with_sample(enum lw_scalar scalar, bool
     return with_stored(scalar, with, std::false_type{});
 }
 
-/* Call `with` with a value of the computing precision. */
+/* Return with(x), where x has the C type of the computing precision. */
 template <class With> static auto with_real(enum lw_precision precision, With with)
 {
     return precision == LW_SINGLE ? with(float{}) : with(double{});
@@ -46,8 +46,8 @@ template <class With> static auto with_real(enum lw_precision precision, With wi
 
 /* ---- loaders ----------------------------------------------------------------------------------------------------- */
 
-/* Convert a stored value to the computing precision. Short integers are widened first: converting a whole register is several
- * times as fast as converting a part of one. */
+/* Convert a stored value to the computing precision. Short integers are first widened to int: the conversion of a whole register is
+ * several times as fast as that of a part of a register. */
 template <class Real, class Stored> LW_DEVICE Real converted(Stored x)
 {
     if constexpr (sizeof(Stored) < 4) {
@@ -58,7 +58,7 @@ template <class Real, class Stored> LW_DEVICE Real converted(Stored x)
         return (Real)x;
 }
 
-/* Return the value, or 0 for NaN and infinity, in which case `met` is set. */
+/* Return x; if it is NaN or infinite, set `met` and return 0. */
 template <class Real> LW_DEVICE Real finite_or_zero(Real x, bool &met)
 {
     if (isfinite(x))
@@ -67,13 +67,13 @@ template <class Real> LW_DEVICE Real finite_or_zero(Real x, bool &met)
     return 0;
 }
 
-/* finite_or_zero for a value that was stored as Stored: integers are always finite. */
+/* Return finite_or_zero of the value, without a test where the stored type is an integer: integers are always finite. */
 template <class Stored, class Real> LW_DEVICE Real finite_of(Real value, bool &met)
 {
     return std::is_integral<Stored>::value ? value : finite_or_zero(value, met);
 }
 
-/* Load complex sample i; if either part is not finite, return 0 and set `met`. */
+/* Return complex sample i of x; if a part is not finite, set `met` and return 0. */
 template <class Real, class Stored> LW_DEVICE Complex<Real> finite_complex(const Stored *x, int64_t i, bool &met)
 {
     bool bad = false;
@@ -84,7 +84,7 @@ template <class Real, class Stored> LW_DEVICE Complex<Real> finite_complex(const
     return {0, 0};
 }
 
-/* Return sample i as two reals: the parts of a complex sample, or a real sample and 0. */
+/* Return sample i of x as a complex number; a real sample has imaginary part 0. */
 template <class Real, class Stored, bool COMPLEX> LW_DEVICE Complex<Real> stored_pair(const Stored *x, int64_t i)
 {
     if constexpr (!COMPLEX)
