@@ -146,8 +146,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     return LW_OK;
 }
 
-/* Fewer outputs than LEAST_STRETCH give a noise that is uncertain by more than 2%. MOST_SIGMAS limits memory: there is a sigma for
- * each stretch, channel and filter. */
+/* Noise of fewer outputs is uncertain by more than 2%. Memory limits the sigmas, one per stretch, channel and filter. */
 #define LEAST_STRETCH ((int64_t)1 << 12)
 #define MOST_SIGMAS ((int64_t)1 << 27)
 

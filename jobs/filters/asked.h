@@ -1,5 +1,4 @@
-/* asked.h - filters that a job makes itself for the rate of its input, by the designs of `lapwing filters`: options --bandpass,
- * --lowpass, --highpass and --boxcar. */
+/* asked.h - filters that a job makes for the rate of its input: --bandpass, --lowpass, --highpass and --boxcar. */
 #pragma once
 
 #include "comm/comm.h"

@@ -244,8 +244,7 @@ struct lw_slot {
     struct lw_slot_product products[LW_OP_PRODUCTS];
     struct lw_block block;      /* set by submit */
 
-    /* set by wait: the number of non-finite own samples of the block, halo excluded; and the lowest of them, as a channel and an
-     * own sample of the block */
+    /* set by wait: the non-finite own samples of the block, halo excluded; the lowest of them, as channel and own sample of it */
     int64_t n_not_finite;
     int64_t not_finite_channel, not_finite_sample;
     int64_t not_finite_column;  /* conv2d: the first such pixel of that row */

@@ -10,8 +10,7 @@ enum lw_parse {
     LW_PARSE_TOO_LARGE,         /* well written, but too large for the type */
 };
 
-/** Parse a whole number: 4096, -3, 2^20, 10k, 1.5M, 2G, 1T, 1e6, 2.5e3. Suffixes are powers of 1000. `*value` is set only on
- * success, as in all functions below. */
+/** Parse a whole number: 4096, -3, 2^20, 10k, 1.5M, 2G, 1T, 1e6. Suffixes are powers of 1000. Values are set only on success. */
 enum lw_parse lw_parse_int(const char *text, int64_t *value);
 
 /** Parse a number of bytes: 1000, 512M, 4g, 1.5GiB, 4 GB, 2T, 1e9. Suffixes are powers of 1024; B and iB are optional. */

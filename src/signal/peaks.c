@@ -79,8 +79,7 @@ static void mark_run(struct run *run, int64_t cluster)
 /* ---- images -----------------------------------------------------------------------------------------------------------
  *
  * An image is divided into cells of cluster + 1 rows and columns. All pixels of a cell are neighbours, so that only its strongest
- * can be a peak. The neighbours of this pixel lie in its cell and the eight cells around it. So each crossing is visited at most
- * nine times.
+ * can be a peak. The neighbours of this pixel lie in its cell and the eight around it: a crossing is visited at most nine times.
  *
  * The table that later holds the peaks first holds the crossings, sorted by cell. Meanwhile the fields `filter` and `cluster_size`
  * of a row hold the row and the column of its cell: the filter of images is always 0, and the cluster is not known yet. */

@@ -10,8 +10,7 @@
  *   decimate     every D-th sample: Y[j] = y[D j], ceil(n / D) of them. The job's filters are the only low-pass before it
  *   power        |Y|^2, real also where Y is complex
  *   amplitude    |Y|, real also where Y is complex
- *   derivative   numpy.gradient(Y), per output sample: (Y[j + 1] - Y[j - 1]) / 2, at the ends Y[1] - Y[0] and its
- *                mirror image
+ *   derivative   numpy.gradient(Y), per output sample: (Y[j + 1] - Y[j - 1]) / 2; at the ends Y[1] - Y[0] and its mirror image
  *
  * The stencil of an output is the run of samples of y from the first to the last that it depends on, all between included: the
  * middle of a derivative, and samples that decimation drops. An output is NaN if the taps of any sample of its stencil touch a

@@ -102,8 +102,7 @@ int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round);
 /** Return the outputs of all ranks in `round`, all channels counted. */
 int64_t lw_rounds_outputs(const struct lw_rounds *rounds, int64_t round);
 
-/** Return whether `round` is the first of its group of channels in its stripe. No round before it holds its halo, so that the
- * carry (comm/halo.h) has to be filled anew. */
+/** Return whether `round` is the first of its group of channels in its stripe: the carry (comm/halo.h) must be filled anew. */
 bool lw_rounds_starts_axis(const struct lw_rounds *rounds, int64_t round);
 
 LW_C_END

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Find the column and row whose product column[m] * row[n] is nearest to matrix[m][n], by alternating least squares (power
+/** Find the column and row whose product column[m] * row[n] is nearest to the matrix, by alternating least squares (power
  * iteration).
  * @param matrix  [rows x columns], or [rows x columns x 2] (re, im) if complex
  * @param column  set; [rows] or [rows x 2]

@@ -1,5 +1,4 @@
-/* solver.h - solvers for the published sparse transform (sfft/published/published.h). Each engine has its own solvers, made by
- * struct lw_published_ops.
+/* solver.h - solvers for the published sparse transform (sfft/published/published.h). Each engine makes its own.
  *
  * There is one attempt only. Results depend on the layout and the samples; engines differ in rounding. */
 #pragma once
