@@ -7,11 +7,15 @@
 # and resumes from the checkpoint, perhaps on other nodes. It does the same when a node fails. All turns write to the same log. The
 # job is done when squeue no longer shows it; scancel ends it for good.
 #
+# One rank for each GPU, on nodes with four:
+#
+#     LAPWING_GPUS=4 sbatch --gpus-per-node=4 slurm/lapwing-requeue.sh JOB.ini
+#
 # The options of sbatch are those of lapwing.sh, and these:
 #
 #SBATCH --job-name=lapwing
 #SBATCH --nodes=1
-#SBATCH --ntasks-per-node=2     # ranks: one per socket, or one per GPU
+#SBATCH --ntasks-per-node=2     # ranks: one per socket
 #SBATCH --exclusive             # all cores of each node; to use a part, give --cpus-per-task instead
 #SBATCH --mem=0                 # all memory of each node; lapwing uses no more than Slurm grants
 #SBATCH --time=01:00:00         # limit of each turn
@@ -25,24 +29,32 @@ set -eu
 
 # ---- launch: the same lines in each of these scripts, so that each may be copied alone
 # launch ARGUMENTS replaces the shell by lapwing. srun starts its ranks if this Slurm can start programs of Open MPI (PMIx),
-# otherwise mpirun does. LAPWING_LAUNCHER=srun or LAPWING_LAUNCHER=mpirun sets the choice.
+# otherwise mpirun does. LAPWING_LAUNCHER=srun or LAPWING_LAUNCHER=mpirun sets the choice. LAPWING_GPUS=4 starts four ranks on each
+# node, one for each of its GPUs, whatever --ntasks-per-node is.
 launch() {
     PATH=$PATH:$SLURM_SUBMIT_DIR/build      # an installed lapwing goes first
     case $1 in *.ini) set -- run "$@" ;; esac
     # Each rank computes on its share of the cores. srun needs --cpus-per-task again, as it does not inherit the one of sbatch.
-    export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-$((SLURM_CPUS_ON_NODE / SLURM_NTASKS_PER_NODE))}
+    srun_ranks=() mpirun_ranks=()
+    if [ -n "${LAPWING_GPUS-}" ]; then
+        export OMP_NUM_THREADS=$((SLURM_CPUS_ON_NODE / LAPWING_GPUS))
+        srun_ranks=(--ntasks="$((SLURM_NNODES * LAPWING_GPUS))" --ntasks-per-node="$LAPWING_GPUS")
+        mpirun_ranks=(--map-by "ppr:$LAPWING_GPUS:node:OVERSUBSCRIBE")
+    else
+        export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-$((SLURM_CPUS_ON_NODE / SLURM_NTASKS_PER_NODE))}
+    fi
     if [ -z "${LAPWING_LAUNCHER-}" ]; then
         if srun --mpi=list 2>&1 | grep -q pmix; then LAPWING_LAUNCHER=srun; else LAPWING_LAUNCHER=mpirun; fi
     fi
     case $LAPWING_LAUNCHER in
-        srun) exec srun --mpi=pmix --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
+        srun) exec srun --mpi=pmix "${srun_ranks[@]}" --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
         # With these settings mpirun takes a node for lost after 10 + 6 x 5 seconds of silence instead of eight minutes. Without
         # --bind-to none it would bind each rank with all its threads to one core or socket.
         mpirun)
             export OMPI_MCA_oob_tcp_keepalive_time="${OMPI_MCA_oob_tcp_keepalive_time:-10}"
             export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"
             export OMPI_MCA_oob_tcp_keepalive_probes="${OMPI_MCA_oob_tcp_keepalive_probes:-6}"
-            exec mpirun --bind-to none -x OMP_NUM_THREADS -x PATH lapwing "$@"
+            exec mpirun "${mpirun_ranks[@]}" --bind-to none -x OMP_NUM_THREADS -x PATH lapwing "$@"
             ;;
         *) echo "LAPWING_LAUNCHER is $LAPWING_LAUNCHER, not srun or mpirun" >&2; exit 2 ;;
     esac

@@ -1,5 +1,6 @@
 #include "base/proc.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -109,6 +110,18 @@ int64_t lw_proc_group_room(const char *groups, const char *mount)
     }
     fclose(file);
     return room;
+}
+
+int lw_proc_entries(const char *folder)
+{
+    DIR *const entries = opendir(folder);
+    if (!entries)
+        return 0;
+    int n = 0;
+    for (const struct dirent *entry; (entry = readdir(entries));)
+        n += entry->d_name[0] != '.';
+    closedir(entries);
+    return n;
 }
 
 /* Parse a list such as "3,0-15" into a set of cores; false if the text is no list. */

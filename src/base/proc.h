@@ -19,6 +19,9 @@ int64_t lw_proc_group_room(const char *groups, const char *mount);
 /** Return the number of cores that this process may run on, at least 1; mpirun and Slurm often allow fewer than the machine has. */
 int lw_proc_cores(void);
 
+/** Return how many entries a folder has, without hidden ones; 0 if there is no such folder. */
+int lw_proc_entries(const char *folder);
+
 /** Restrict the calling thread, and threads that it starts later, to those of its cores that the file `list` names: "0-15,64-79".
  * @return  the number of cores left; 0: the thread has none of those listed, and keeps its own; -1: the file or a call failed */
 int lw_proc_stay_on(const char *list);

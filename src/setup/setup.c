@@ -116,9 +116,24 @@ static void choose_engine(struct lw_setup *setup)
     lw_warm_up_begin(&setup->warm_up, setup->engine_type, &setup->engine_spec);
 }
 
+/* Warn if the first rank's node has GPUs and Slurm has granted the job none. They stay idle where Slurm hides them; elsewhere the
+ * engine may take them, and so may other jobs. The driver lists its GPUs even where a control group hides them. */
+static void warn_of_grant(const struct lw_setup *setup)
+{
+    const bool takes_gpu = setup->engine_type != lw_engines[0];
+    const bool has_grant = getenv("SLURM_GPUS_ON_NODE") || getenv("SLURM_JOB_GPUS") || getenv("SLURM_STEP_GPUS");
+    if (!getenv("SLURM_JOB_ID") || has_grant || (!takes_gpu && lw_options_choice(setup->options, "engine") != 0))
+        return;
+    const int n = lw_proc_entries("/proc/driver/nvidia/gpus");
+    if (n > 0 && lw_comm_rank(setup->comm) == 0)
+        lw_log_warn("this node has %d GPU%s, and Slurm has granted this job none: %s; submit it with --gpus-per-node=%d, or give "
+                    "--engine cpu", n, n == 1 ? "" : "s", takes_gpu ? "other jobs may use them, too" : "it computes on the CPU", n);
+}
+
 static int open_engine(struct lw_setup *setup, struct lw_error *err)
 {
     lw_log_info("%s", setup->engine_choice);
+    warn_of_grant(setup);
     lw_warm_up_end(&setup->warm_up);
     const int rc = lw_comm_agree(setup->comm, setup->engine_type->create(&setup->engine_spec, &setup->engine, err), err);
     if (rc == LW_OK) {
@@ -201,6 +216,10 @@ static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *
     rc = rc ? rc : choose_sums(setup, err);
     if ((rc = lw_comm_agree(setup->comm, rc, err)) || (rc = open_more ? open_more(setup, err) : LW_OK))
         return rc;
+    const bool is_narrowed = job->op.input.scalar == LW_FLOAT64 && job->op.output.scalar == LW_FLOAT32;
+    if (is_narrowed && !lw_options_given(setup->options, "output-type"))
+        lw_log_info("the input is float64, the result by default float32: --output-type float64 stores float64, --precision double "
+                    "also computes in it");
     return open_pool(setup, err);
 }
 

@@ -1,5 +1,6 @@
-/* test_proc.c - tests of /proc and control groups: cores by lists, and memory limits of versions 1 and 2. The limits are read
- * from folders like the kernel's: a limit in the group or above it, a page cache that counts as free, and no limit at all. */
+/* test_proc.c - tests of /proc and control groups: cores by lists, entries of folders, memory limits of versions 1 and 2. The
+ * limits are read from folders like the kernel's: a limit in the group or above it, a page cache that counts as free, and no limit
+ * at all. */
 #include "../check.h"
 #include "base/proc.h"
 
@@ -82,6 +83,17 @@ static void check_fields(void)
     CHECK(lw_proc_field(path, "Mem") == -1 && lw_proc_field("no file", "Mem") == -1, "a field that does not exist is found");
 }
 
+static void check_entries(void)
+{
+    char folder[100];
+    put("driver/gpus/0000:01:00.0/information", "");
+    put("driver/gpus/0000:02:00.0/information", "");
+    put("driver/gpus/.hidden", "");
+    snprintf(folder, sizeof folder, "%s/driver/gpus", top);
+    CHECK(lw_proc_entries(folder) == 2, "%d entries, not 2", lw_proc_entries(folder));
+    CHECK(lw_proc_entries("no folder") == 0, "a missing folder has entries");
+}
+
 /* Expect lw_proc_stay_on to return `found` for a list of cores, and this process to keep `left` cores. */
 static void expect_cores(const char *text, int found, int left)
 {
@@ -126,6 +138,7 @@ int main(void)
     check_version_1();
     check_fields();
     check_cores();
+    check_entries();
     char command[100];
     snprintf(command, sizeof command, "rm -r %s", top);
     CHECK(system(command) == 0, "%s", command);

@@ -1,5 +1,5 @@
 """Batch scripts, by srun and by mpirun, on one node and on two: the same bits as without Slurm, unchanged exit codes, arrays over
-files and over channels.
+files and over channels, a rank for each GPU, and a launcher that MPI does not work with.
 
     cluster 12 2 PYTHON submitted.py LAPWING MPIEXEC"""
 
@@ -92,6 +92,62 @@ def refuse_arrays():
     check("use --array=0-1, or give files/SHARES" in job.said(), f"gap: {job.said()}")
 
 
+def ranks_by_gpus():
+    """As many ranks on a node as GPUs that Slurm grants, or as LAPWING_GPUS says. The nodes' GPUs are files: the runs use the CPU."""
+    with open(os.path.join(SCRIPTS, "lapwing-gpu.sh")) as file:
+        text = file.read()
+    with open("gres.sh", "w") as file:
+        text = text.replace("#SBATCH --gpus-per-node=4\n#", "")
+        file.write(text.replace("#SBATCH --exclusive", "#"))       # it would take all GPUs
+    gres, one = os.path.abspath("gres.sh"), ["--gpus-per-node=2", "--ntasks-per-node=1"]
+    check("\n#SBATCH --gres=gpu:4\n" in open(gres).read(), "lapwing-gpu.sh has no line for --gres")
+    cases = [(f"gpus-{launcher}", "lapwing-gpu.sh", launcher, "n11,n12", ["--gpus-per-node=2"], 4, {}) for launcher in LAUNCHERS]
+    cases += [(f"gres-{launcher}", gres, launcher, "n11,n12", ["--gres=gpu:1"], 2, {}) for launcher in LAUNCHERS]
+    cases += [("gpus-fewer", "lapwing-gpu.sh", "srun", 1, one, 1, {"LAPWING_GPUS": "1"})]
+    cases += [(f"gpus-{name}-{launcher}", f"lapwing-{name}.sh", launcher, 1, one, 2, {"LAPWING_GPUS": "2"})
+              for name in ("array", "requeue", "preempt") for launcher in LAUNCHERS]
+    jobs = []
+    for name, script, launcher, nodes, options, n_ranks, variables in cases:
+        is_array = "-array-" in name
+        words = ["channels=6/1"] * is_array + ["job.ini", "--engine", "cpu", "--output", name + ".h5"]
+        jobs.append((n_ranks, Job(name, script, *words, launcher=launcher, nodes=nodes,
+                                  options=options + ["--array=0"] * is_array, **variables)))
+    expected = data_of("plain.h5")
+    for n_ranks, job in jobs:
+        job.expect("COMPLETED")
+        expect_data(job, job.name + ".h5", expected)
+        check(re.search(rf" on {n_ranks} ranks?\b", job.said()), f"{job.name}: not on {n_ranks} ranks: {job.said()}")
+        check("has granted" not in job.said(), f"{job.name}: warns of GPUs that Slurm has granted: {job.said()}")
+
+
+def warn_of_idle_gpus():
+    if not os.path.isdir("/proc/driver"):
+        print("not tried: this kernel has no /proc/driver, where drivers list their GPUs")
+        return
+    text = "this node has 2 GPUs, and Slurm has granted this job none"
+    cases = [("idle-gpus", "n12", "auto", 1), ("idle-asked", "n12", "cpu", 0), ("without-gpus", "n10", "auto", 0)]
+    jobs = [(n, Job(name, "lapwing.sh", "job.ini", "--engine", engine, "--output", name + ".h5", nodes=nodes))
+            for name, nodes, engine, n in cases]
+    for n, job in jobs:
+        job.expect("COMPLETED")
+        check(job.said().count(text) == n, f"{job.name}: not {n} times '{text}': {job.said()}")
+
+
+def refuse_strangers():
+    """srun --mpi=none starts two processes that MPI does not join: neither may write the result alone. A single one may."""
+    with open("strangers.sh", "w") as file:
+        file.write("#!/bin/sh\nexec srun --mpi=none lapwing run job.ini --output never-strangers.h5\n")
+    job = Job("strangers", os.path.abspath("strangers.sh"), options=["--ntasks=2"])
+    job.expect("FAILED", 71)
+    check(not glob.glob("never-strangers.h5*"), f"strangers: there is a result: {job.said()}")
+    check("lapwing: MPI joins only 1 of the 2 processes" in job.said(), f"strangers: {job.said()}")
+    with open("lone.sh", "w") as file:
+        file.write("#!/bin/sh\nexec srun --mpi=none --ntasks=1 lapwing run job.ini --output lone.h5\n")
+    lone = Job("lone", os.path.abspath("lone.sh"))
+    lone.expect("COMPLETED")
+    expect_data(lone, "lone.h5", data_of("plain.h5"))
+
+
 make_input()
 same_lines()
 submit()
@@ -99,4 +155,7 @@ end_with_codes()
 share_files()
 share_channels()
 refuse_arrays()
+ranks_by_gpus()
+warn_of_idle_gpus()
+refuse_strangers()
 finish()
