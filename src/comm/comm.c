@@ -70,10 +70,15 @@ static void set_up_library(void)
     setenv("HWLOC_COMPONENTS", "-cuda,-nvml,-opencl,-gl,-rsmi,-levelzero", 0);
     /* Open MPI without mpirun would start a daemon for processes that the program might start later: another 0.07 s. */
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    if (!is_alone())
+        return;
     /* All processes without a launcher share one folder in /tmp, and the first to end deletes it. Another one that is just making
      * its own folder in it then fails. A single rank needs no such folder. */
-    if (is_alone())
-        setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
+    setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
+    /* Processes that srun starts without PMIx (--mpi=none) would end inside MPI's start with code 1. Outside a step each starts as
+     * a single rank, and lw_comm_joined refuses it if there are several. */
+    unsetenv("SLURM_STEP_ID");
+    unsetenv("SLURM_STEPID");
 }
 
 static bool is_starting;
