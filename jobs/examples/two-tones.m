@@ -1,7 +1,7 @@
 % two-tones.m - filter a signal of MATLAB or Octave with lapwing: a hum of 50 Hz stays, a whistle of 7000 Hz is removed.
 %
 % Start it in a folder with write permission, with lapwing on the path:   two-tones   or   octave two-tones.m
-% It makes two-tones.h5, low-pass.h5 and the picture two-tones.png.
+% It makes two-tones.h5, low-pass.h5 and the picture two-tones.svg.
 
 rate = 44100;                                   % Hz
 time = (0 : 2 * rate - 1)' / rate;              % two seconds
@@ -41,7 +41,7 @@ fprintf('after    %7.4f   %8.6f\n', amplitude(filtered, 50), amplitude(filtered,
 
 % ---- draw three periods of the hum, before and after
 shown = time < 0.06;
-figure('visible', 'off');
+figure('visible', 'off', 'position', [0, 0, 800, 600]);
 subplot(2, 1, 1);
 plot(time(shown), signal(shown));
 title('before: 50 Hz + 7000 Hz');
@@ -51,4 +51,4 @@ plot(time(shown), filtered(shown));
 title('after lapwing ols --lowpass 1kHz');
 xlabel('time (s)');
 ylabel('filtered');
-print('-dpng', 'two-tones.png');
+print('-dsvg', 'two-tones.svg');

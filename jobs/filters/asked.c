@@ -25,8 +25,10 @@ int lw_asked_find(const struct lw_options *given, const char **name, struct lw_e
     *name = found;
     static const char *const companions[] = {"taps", "transition", "attenuation"};
     const bool is_boxcar = strcmp(found, "boxcar") == 0, is_band = strcmp(found, "filters") != 0 && !is_boxcar;
-    if (!is_boxcar && lw_options_given(given, "baseline"))
-        return lw_fail(err, LW_EUSAGE, "baseline= goes with widths of --boxcar, not with --%s", found);
+    static const char *const words[] = {"baseline", "norm"};
+    for (size_t i = 0; !is_boxcar && i < sizeof words / sizeof *words; i++)
+        if (lw_options_given(given, words[i]))
+            return lw_fail(err, LW_EUSAGE, "%s= goes with widths of --boxcar, not with --%s", words[i], found);
     for (size_t i = 0; !is_band && i < sizeof companions / sizeof *companions; i++)
         if (lw_options_given(given, companions[i]))
             return lw_fail(err, LW_EUSAGE, "--%s goes with --bandpass, --lowpass and --highpass, not with --%s", companions[i],
@@ -105,7 +107,7 @@ static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, st
     const char *at = lw_options_text(given, "boxcar");
     int64_t baseline;
     int count, rc;
-    bank->norm = "energy";
+    bank->norm = lw_options_choice(given, "norm") == 0 ? "gain" : "energy";
     if ((rc = lw_bank_count_items("boxcar", at, &count, err)))
         return rc;
     if (!(bank->parameters = lw_alloc_array(count, sizeof *bank->parameters, "widths", err)))

@@ -17,9 +17,13 @@
      .help = "Make high-pass filters, one for each frequency. See --bandpass."},                                                   \
     {.name = "boxcar", .kind = LW_OPTION_TEXT, .argument = "WIDTH,...",                                                         \
      .help = "Make running sums, one for each width or time. A width is a number of samples, which needs no sampling rate, or "    \
-             "a time such as 2ms. The sums are scaled so that white noise keeps its power."},                                      \
+             "a time such as 2ms. The sums are scaled so that white noise keeps its power; with norm=gain they are means."},       \
     {.name = "baseline", .kind = LW_OPTION_TEXT, .argument = "LENGTH", .within = "boxcar", .word = "baseline",                  \
      .help = LW_BASELINE_HELP},                                                                                                 \
+    {.name = "norm", .kind = LW_OPTION_CHOICE, .choices = "gain|energy", .argument = "gain|energy", .within = "boxcar",         \
+     .word = "norm",                                                                                                            \
+     .help = "what is scaled to 1. gain: the sum of the taps, so that W of them are 1/W each. energy: the sum of their "         \
+             "squares. Default: energy."},                                                                                      \
     {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 3, .maximum = LW_BANK_MOST_TAPS,                        \
      .help = "Length of the filters that are made. It goes with --bandpass, --lowpass and --highpass. With an odd number "         \
              "--mode same keeps the phase. Or give --transition."},                                                                \

@@ -149,7 +149,8 @@ int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct l
                        "cancel: give a longer baseline", baseline, widest);
     if (baseline > 0 && strcmp(bank->norm, "gain") == 0)
         return lw_fail(err, LW_EUSAGE,
-                       "--norm gain is the gain at 0 Hz, which is 0 for filters with a baseline: give --norm energy");
+                       "norm gain is the gain at 0 Hz, which is 0 for filters with a baseline: leave out the norm or the "
+                       "baseline");
     const int rc = lw_bank_shape(bank, count, fmax(widest, (double)baseline), false, "fewer or narrower boxcars", err);
     if (rc)
         return rc;

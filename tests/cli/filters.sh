@@ -84,7 +84,7 @@ refused '--widths and --durations exclude each other' boxcar --rate 500 --widths
 refused '--durations needs --rate' boxcar --durations 1
 refused '--baseline: 1s is a time and needs --rate' boxcar --widths 1 --baseline 1s
 refused 'baseline: 8 samples are not more than the widest boxcar, 8' boxcar --widths 1,8 --baseline 8
-refused '--norm gain is the gain at 0 Hz, which is 0 for filters with a baseline' boxcar --widths 1 --baseline 8 --norm gain
+refused 'norm gain is the gain at 0 Hz, which is 0 for filters with a baseline' boxcar --widths 1 --baseline 8 --norm gain
 refused '--sigma is missing: give --sigma or --fwhm' gaussian --rate 500
 refused '--sigma and --fwhm exclude each other' gaussian --rate 500 --sigma 1 --fwhm 1
 refused '--quiet and --verbose exclude' bandpass $band --transition 1 --quiet --verbose

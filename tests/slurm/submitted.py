@@ -93,7 +93,7 @@ def refuse_arrays():
 
 
 def ranks_by_gpus():
-    """As many ranks on a node as GPUs that Slurm grants, or as LAPWING_GPUS says. The nodes' GPUs are files: the runs use the CPU."""
+    """As many ranks on a node as GPUs that Slurm grants, or as LAPWING_GPUS names. The GPUs are files: the runs use the CPU."""
     with open(os.path.join(SCRIPTS, "lapwing-gpu.sh")) as file:
         text = file.read()
     with open("gres.sh", "w") as file:

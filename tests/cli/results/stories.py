@@ -225,29 +225,6 @@ def galaxy():
               f"the sources in M51: {len(table)}, expected {highest.sum()}")
 
 
-# ---- MATLAB and Octave ------------------------------------------------------------------------------------------------------
-
-def two_tones():
-    """The command in the script, on files as h5write of MATLAB and save of Octave make them; readers.py runs the script."""
-    with open(os.path.join(EXAMPLES, "two-tones.m")) as file:
-        script = file.read()
-    words = re.search(r"^command = \[(.*?)\];", script, re.M | re.S).group(1)
-    command = "".join(re.findall(r"'([^']*)'", words)).split()
-    time = np.arange(2 * 44100) / 44100
-    x = np.sin(2 * np.pi * 50 * time) + np.sin(2 * np.pi * 7000 * time)
-    for writer in ("h5write", "save -hdf5"):
-        with h5py.File("two-tones.h5", "w") as file:
-            if writer == "h5write":
-                file["signal"] = x[None]                # their columns are rows here
-            else:
-                file["signal/type"], file["signal/value"] = np.bytes_("matrix"), x[None]
-                file["signal"].attrs["OCTAVE_NEW_FORMAT"] = np.uint8(1)
-        check(command[0] == "lapwing" and lapwing(1, *command[1:]).returncode == 0, f"{writer}: {command}")
-        with h5py.File("low-pass.h5") as file:
-            y = file["filtered"][()].ravel()
-        check(np.abs(y - np.sin(2 * np.pi * 50 * time))[1000:-1000].max() < 2e-3, f"{writer}: 50 Hz stays and 7000 Hz goes")
-
-
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     gravitational_waves()
@@ -256,6 +233,5 @@ with tempfile.TemporaryDirectory() as work:
     telescope()
     stars()
     galaxy()
-    two_tones()
     os.chdir("/")
 finish()
