@@ -478,6 +478,7 @@ const struct lw_job_ops lw_job_conv2d = {
                    "The result is /convolved, with the rows and columns that --mode keeps. --products peaks finds the sources in "
                    "it and writes a table of them. An --output whose name ends with .fits becomes a FITS file with the sky "
                    "coordinates of the input.",
+    .paper = "V. Podlozhnyuk: FFT-based 2D convolution. NVIDIA, 2007.",
     .remedy = "--algorithm tiles or direct", .sample = "row", .channel = "image", .value = "column", .least_dims = 2,
     .most_dims = 3, .join = LW_JOIN_ROWS, .taps = "kernel", .options = options, .synth_options = lw_conv2d_synth_options,
     .example = "lapwing synth conv2d --output sky.h5\n"

@@ -371,6 +371,8 @@ const struct lw_job_ops lw_job_ols = {
                    "real or complex. /filtered has the input's shape, its time length set by --mode, and a first dimension "
                    "`filter` if there are several. On the way the outputs can be interpolated or decimated, made into power, "
                    "amplitude or derivative, and searched for peaks, without another pass over the data.",
+    .paper = "K. Adamek, S. Dimoudi, M. Giles, W. Armour: GPU Fast Convolution via the Overlap-and-Save Method in Shared Memory. "
+             "arXiv:1910.01972, 2020.",
     .remedy = "fewer --channels or a shorter --segment", .sample = "sample", .channel = "channel", .least_dims = 1, .most_dims = 2,
     .join = LW_JOIN_TIME, .taps = "filters", .options = options, .synth_options = lw_ols_synth_options,
     .example = "lapwing synth ols --output survey.h5\n"

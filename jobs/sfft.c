@@ -217,6 +217,9 @@ const struct lw_job_ops lw_job_sfft = {
                    "left of each channel and how it was found. A real signal has lines at frequencies from 0 on only. A tone "
                    "between two frequencies of the transform leaks into all others: --refine finds its own frequency. With "
                    "--window each piece of a long record is transformed by itself.",
+    .paper = "C. Wang, S. Chandrasekaran, B. Chapman: cusFFT, a high-performance sparse fast Fourier transform algorithm on GPUs. "
+             "IPDPS 2016; H. Hassanieh, P. Indyk, D. Katabi, E. Price: Simple and practical algorithm for sparse Fourier "
+             "transform. SODA 2012.",
     .sample = "sample", .channel = "channel", .least_dims = 1, .most_dims = 2, .join = LW_JOIN_TIME, .needs_all = true,
     .is_isolated = true, .options = options, .synth_options = lw_sfft_synth_options,
     .example = "lapwing synth sfft --output tones.h5\n"

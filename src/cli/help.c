@@ -143,7 +143,8 @@ static const char licence[] =
     "Copyright (c) 2026, the lapwing authors. BSD 3-Clause licence: free to use, change and pass on, with this notice; without any "
     "warranty.";
 
-static const char citing[] = "Name the version that made the results; 'lapwing info RESULT.h5' names it. For BibTeX:";
+static const char citing[] = "Name the version that made the results; 'lapwing info RESULT.h5' names it. Name the method's "
+                             "paper, too. For BibTeX:";
 
 static const char citation[] =
     "@software{lapwing,\n"
@@ -160,6 +161,9 @@ static void print_licence(struct page *page)
     page_heading(page, "To cite it");
     page_paragraph(page, citing);
     page_code(page, citation);
+    page_heading(page, "Papers of the methods");
+    for (int j = 0; lw_jobs[j]; j++)
+        page_item(page, lw_jobs[j]->name, lw_jobs[j]->paper);
 }
 
 /* ---- options ---- */
@@ -447,6 +451,10 @@ void lw_help_man(FILE *file, const struct lw_command *command, const struct lw_j
         snprintf(name, sizeof name, "lapwing-%s", command ? command->name : job->name);
         begin_man(page, name, command ? command->title : job->title);
         print_command(&help, command, job, NULL);
+    }
+    if (job && !command) {
+        page_heading(page, "Paper of the method");
+        page_paragraph(page, job->paper);
     }
     if (command && command->action == LW_ACTION_FILTERS)
         print_man_kinds(&help);

@@ -126,6 +126,7 @@ struct lw_job_ops {
     enum lw_way way;
     const char *title;                  /* one line for the list of commands */
     const char *description;            /* a paragraph for --help and the man page */
+    const char *paper;                  /* the paper that has the method, as one cites it */
     const char *remedy;                 /* what makes the job's smallest round smaller: "fewer --channels"; NULL: no rounds */
     const char *sample, *channel;       /* names for a sample of the axis and a channel: "sample", "channel" */
     const char *value;                  /* name for a value of a sample that holds several: "column"; NULL: a sample holds one */

@@ -3,12 +3,14 @@
 - The help of a job fits two screens of 50 lines, 80 columns wide. A manual page has at most 300 lines.
 - No sentence of the help has more than 30 words, and all together have 17 on average.
 - Neither has a word that src/README.md lists as one not to use.
+- `lapwing --version`, the manual pages and README.md cite the papers of the methods.
 - No comment of the sources begins with a bare preposition: what a comment is about stands first."""
 
 import os
 import re
 import subprocess
 import sys
+import unicodedata
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 JOBS = ["ols", "conv2d", "sfft"]
@@ -80,6 +82,26 @@ def check_pages(lapwing):
     print(f"{len(PAGES)} manual pages, the longest of {max(lengths)} lines")
 
 
+def plain(text):
+    """Text without accents, line breaks and roff's backslashes, for comparison."""
+    letters = unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode()
+    return " ".join(letters.replace("\\", "").split())
+
+
+def check_papers(lapwing):
+    """Each job's own page has its paper; the other places have those of all jobs."""
+    version = plain(subprocess.run([lapwing, "--version"], check=True, capture_output=True, text=True).stdout)
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        readme = plain(file.read())
+    overview = plain(ask(lapwing, "--man"))
+    for job in JOBS:
+        page = re.search(r'\.SH "PAPER OF THE METHOD"\s+\.PP\s+(.*)', ask(lapwing, "--man", job))
+        paper = plain(page.group(1)) if page else f"a paper of {job}"
+        for place, text in (("lapwing --version", version), ("lapwing(1)", overview), ("README.md", readme)):
+            if paper not in text:
+                complaints.append(f"{place} does not cite: {paper}")
+
+
 def comments(path):
     """Line and text of each comment; // comments of lines that follow each other are one."""
     with open(path, encoding="utf-8") as file:
@@ -110,6 +132,7 @@ def check_comments():
 if __name__ == "__main__":
     check_help(sys.argv[1])
     check_pages(sys.argv[1])
+    check_papers(sys.argv[1])
     if "--comments" in sys.argv:
         check_comments()
     print("".join(complaint + "\n" for complaint in complaints), end="")
