@@ -1,6 +1,6 @@
 % moving-average.m - MATLAB's example of a convolution with lapwing: conv(signal, ones(10, 1) / 10), before and after.
 %
-% Start it in a folder with write permission, with lapwing on the path:   octave moving-average.m   (in MATLAB: run('moving-average.m'))
+% Start it in a folder with write permission, with lapwing on the path:   octave moving-average.m
 % It makes noisy.h5, smooth.h5 and the picture smooth.png. A moving average over 10 samples at 16 kHz passes nothing at 1600 Hz.
 
 rate = 16000;                                   % Hz
