@@ -4,8 +4,7 @@
 #include "engine/engine.h"
 
 /** Warn once if a filter of the bank has more than 1% of its energy beyond half the rate that --decimate leaves: this part is
- * folded back into the result. The energy is the sum of |H|^2 over a grid of at least four points per tap. Does nothing without
- * --decimate.
+ * folded back into the result. The energy is the sum of |H|^2 over a grid of at least four points per tap.
  * @param rate_hz  rate of the input; 0: not known
  * @return  LW_ESYSTEM: no memory */
 int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struct lw_error *err);

@@ -19,8 +19,7 @@ struct lw_band_length {
     double n_taps;                      /* 0: follows from transition_hz */
 };
 
-/** Read --taps, --transition and --attenuation; n_taps and transition_hz become 0 if not given. LW_EUSAGE: both are given, or
- * --taps is even and a band has no upper edge. */
+/** Read --taps, --transition (0 if not given) and --attenuation. LW_EUSAGE: both given, or --taps is even without an upper edge. */
 int lw_band_read_length(const struct lw_options *given, const struct lw_band *bands, int count, struct lw_band_length *length,
                         struct lw_error *err);
 

@@ -10,8 +10,7 @@
 
 #define PI 3.14159265358979323846
 
-/* Half lengths of pulses: of a Gaussian in sigma, where it has fallen to 4e-6; of a Ricker wavelet in periods of its peak
- * frequency, where it has fallen to 2e-7. */
+/* Half lengths of pulses: a Gaussian's in sigma (it falls to 4e-6), a Ricker wavelet's in periods of its peak frequency (2e-7). */
 #define GAUSSIAN_REACH 5
 #define RICKER_REACH 1.4
 

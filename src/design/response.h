@@ -1,6 +1,5 @@
-/* response.h - the frequency response of a filter, computed from its taps: magnitudes on a fine grid of frequencies, and figures by
- * which people choose filters. Frequencies are fractions of the sampling rate. Taps are [n], or [n x 2] if `parts` is 2.
- * Pure: the caller allocates the memory. */
+/* response.h - the frequency response of a filter: magnitudes on a fine grid, and figures by which people choose filters. Pure.
+ * Frequencies are fractions of the sampling rate. Taps are [n], or [n x 2] if `parts` is 2. The caller allocates the memory. */
 #pragma once
 
 #include <stdbool.h>

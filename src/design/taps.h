@@ -15,8 +15,7 @@
 
 #include <stdint.h>
 
-/** Make an ideal filter with the pass band low..high, times a Kaiser window. low = 0 gives a low-pass. high = 0.5 gives a
- * high-pass, for which n must be odd. */
+/** Make an ideal filter of the band low..high, times a Kaiser window. low = 0: low-pass; high = 0.5: high-pass, n must be odd. */
 void lw_taps_band(double low, double high, double beta, int64_t n, double *taps);
 
 /** Make `width` <= n ones among zeros. They begin at (n - 1) / 2 - (width - 1) / 2, both rounded down: mode `same` with the n taps
@@ -48,8 +47,7 @@ void lw_taps_chirp(double from, double to, enum lw_window window, int64_t n, dou
 /** Return the time left until the masses meet when the wave has frequency f: (5/256) m^(-5/3) (pi f)^(-8/3), eq. 4.19. */
 double lw_inspiral_time_left(double chirp_mass, double frequency);
 
-/** Return the frequency of the wave at the innermost stable circular orbit: 1 / (6 sqrt(6) pi M) with the total mass M, twice the
- * frequency of the orbit in eq. 4.40. */
+/** Return the wave's frequency at the innermost stable circular orbit: 1 / (6 sqrt(6) pi M), twice the orbit's in eq. 4.40. */
 double lw_inspiral_last_frequency(double total_mass);
 
 /** Make the matched filter of the wave s = tau^(-1/4) exp(i Phi), Phi = -2 (tau / (5 m))^(5/8), eqs. 4.30 to 4.32. The time left,

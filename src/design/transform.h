@@ -1,6 +1,5 @@
-/* transform.h - discrete Fourier transforms of any length in double precision, by single-threaded FFTW, for power spectra and for
- * filters that are prepared before a run. Several threads may run the same transform at a time, each on its own data; the bits do
- * not depend on the thread or the memory. */
+/* transform.h - discrete Fourier transforms of any length in double precision, by single-threaded FFTW, for spectra and filters.
+ * Several threads may run a transform at a time, each on its own data. The bits do not depend on the thread or the memory. */
 #pragma once
 
 #include "base/error.h"

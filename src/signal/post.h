@@ -59,8 +59,8 @@ struct lw_post_operation {
     const char *unit;           /* format with one %s for the samples' unit */
     unsigned traits;            /* bits of enum lw_post_traits */
 
-    /** Turn y into the output, in place. For a derivative y is the difference already. @param allowed  in: allowed error of y;
-     * out: that of the output */
+    /** Turn y (of a derivative: the difference) into the output, in place. @param allowed  error of y; becomes that of the
+     * output */
     void (*define)(double y[2], double *allowed);
 };
 
