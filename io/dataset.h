@@ -121,7 +121,7 @@ struct lw_dataset_info {
     struct lw_recorder recorder;
     bool is_das;                /* samples come from distributed acoustic sensing (DAS) */
     double gauge_length_m;      /* DAS gauge length, m; 0: unknown */
-    struct lw_coordinate coordinates[LW_MAX_DIMS];      /* of each dimension; that of time has a name only, see `axis` */
+    struct lw_coordinate coordinates[LW_MAX_DIMS];      /* one for each dimension; time has a name only, see `axis` */
 };
 
 /* The name of a dataset as messages show it. */

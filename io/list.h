@@ -31,7 +31,7 @@ int lw_list_check(const char *file, struct lw_error *err);
 /* The origin of a result: texts that the run has stored in the file. */
 struct lw_listing_origin {
     bool is_incomplete;         /* a run of this program did not finish the file */
-    char version[64], end[40], job[40];     /* of the program, the run's end, and its job; cut to fit */
+    char version[64], end[40], job[40];     /* the program's version, the run's end and job; cut to fit */
     char *command;              /* owned, complete: the command line as typed; NULL: not in the file */
     char *configuration;        /* owned, complete: the lines of its job file; NULL: not in the file */
 };

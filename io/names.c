@@ -175,7 +175,7 @@ int lw_names_expand(const char *names, struct lw_names *out, struct lw_error *er
 
 void lw_names_release(struct lw_names *names)
 {
-    lw_free(names->memory);         /* from open_memstream, which uses malloc; lw_free is free */
+    lw_free(names->memory);         /* open_memstream has used malloc, and lw_free is free */
     *names = (struct lw_names){0};
 }
 

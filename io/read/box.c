@@ -15,7 +15,7 @@ enum {
     N_THREADS = 32,
     MOST_OPEN = 16,                     /* files open at a time */
     LEAST_READS = 64, MOST_READS = 1024,        /* reads under way at a time, for few boxes and for many */
-    MOST_VALUES = 4 << 20,              /* values in all reads, and in one read unless a single box has more */
+    MOST_VALUES = 4 << 20,              /* values in all reads under way; a single box may have more */
     PIECE_BYTES = 1 << 18,              /* bytes that a thread reads at a time */
     DECODING_BYTES = 64 << 20,          /* bytes for the decoders of a file */
 };
@@ -82,7 +82,7 @@ static int open_file(const struct lw_boxes *boxes, int64_t number, struct file *
 
 /* ---- reads under way ---------------------------------------------------------------------------------------------------- */
 
-/* Do a cell of all reads, which are numbered one after the other. */
+/* Read one cell. The cells of all reads are numbered, one read behind the other. */
 static int do_cell(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     struct lw_boxes *const boxes = context;
@@ -104,7 +104,7 @@ static int do_conversion(void *context, int64_t piece, int thread, struct lw_err
     return LW_OK;
 }
 
-/* One batch for many reads wakes the threads only once. Few reads may be long, so all threads convert them one by one. */
+/* Many reads form one batch, which wakes the threads only once. Few reads may be long, so all threads share each of them. */
 static void convert(struct lw_boxes *boxes)
 {
     enum { FEW = 8 };
@@ -137,7 +137,7 @@ static int finish(struct lw_boxes *boxes, struct lw_error *err)
     return rc;
 }
 
-/* Return an open file. Before another file is closed for it, the reads under way are finished. */
+/* Find a file among the open ones, or open it. If another file must be closed for it, the reads under way are finished first. */
 static int find_file(struct lw_boxes *boxes, int64_t number, struct file **out, struct lw_error *err)
 {
     int rc = LW_OK;
@@ -198,7 +198,7 @@ static int64_t count_values(const struct lw_sample_box *box)
     return n;
 }
 
-/* Grow the memory for stored samples to at least `bytes`, when nothing is under way. */
+/* Grow the memory for stored samples to at least `bytes`. Growth drops its contents, so no read may be under way then. */
 static int reserve(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err)
 {
     if (bytes <= boxes->room)
@@ -209,10 +209,10 @@ static int reserve(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err)
     return boxes->raw ? LW_OK : LW_ESYSTEM;
 }
 
-/* Numbers of the result for each sample. */
+/* Return how many numbers each sample becomes. */
 static int64_t numbers(const struct lw_boxes *boxes) { return boxes->type.is_complex && boxes->keeps_parts ? 2 : 1; }
 
-/* Bytes from one sample of a row-major box to the next, in each dimension. */
+/* Find the bytes from one sample of a row-major box to the next, in each dimension. */
 static void find_pitch(const struct lw_sample_box *box, int64_t bytes, int64_t pitch[LW_MAX_DIMS])
 {
     for (int d = LW_MAX_DIMS - 1; d >= 0; d--) {
@@ -221,8 +221,8 @@ static void find_pitch(const struct lw_sample_box *box, int64_t bytes, int64_t p
     }
 }
 
-/* Add a box of one file to the reads under way. If there is no room, those are finished first.
- * @param into, pitch  place of its values, and bytes from one value to the next in each dimension
+/* Add a box of one file to the reads under way, which are finished first if there is no room.
+ * @param into, pitch  place of the box's values, and bytes from one value to the next in each dimension
  * @param d  dimension along which the box may be cut from a larger one; faster dimensions are contiguous in `into` */
 static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_box *box, int d, char *into, const int64_t *pitch,
                struct lw_error *err)
@@ -257,7 +257,7 @@ static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_bo
     return rc;
 }
 
-/* Add each part's share of a box. Values in gaps are NaN already. */
+/* Add each part's share of a box. The caller has set values in gaps to NaN. */
 static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, char *values, const int64_t *pitch,
                       struct lw_error *err)
 {
@@ -307,7 +307,7 @@ int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, in
 
 /* ---- all of a small dataset, on one process --------------------------------------------------------------------------- */
 
-/* Read real samples, some rows of the first dimension at a time. */
+/* Read all samples as boxes, each of some rows of the first dimension. */
 static int read_boxes(const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     enum { BLOCK_VALUES = 1 << 17 };
@@ -339,9 +339,9 @@ int lw_format_read_numbers(const struct lw_format *format, const struct lw_datas
     return rc;
 }
 
-/* ---- the same on rank 0, broadcast to every rank ----------------------------------------------------------------------- */
+/* ---- all of a small dataset, broadcast to every rank ----------------------------------------------------------------------- */
 
-/* Doubles in all elements; -1: more than 64 bits count. */
+/* Return the number of doubles in all elements; -1: too many for 64 bits. */
 static int64_t count_doubles(const struct lw_dataset_info *info)
 {
     int64_t count = info->type.is_complex ? 2 : 1;

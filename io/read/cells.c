@@ -52,8 +52,8 @@ static int64_t last_of(const struct lw_target *target, int d)
     return target->first[d] + (target->count[d] - 1) * target->step[d];
 }
 
-/* Choose the size of a cell: long in the fast dimension, and as many rows side by side as most_bytes hold. Short stretches between
- * the rows are read along. @param all  samples from the first to the last wanted, in each dimension */
+/* Choose the size of a cell: long in the fast dimension, and as many rows as most_bytes hold. Up to NEAR_BYTES between rows are
+ * read, too. @param all  number of samples from the first to the last wanted one, in each dimension */
 static void choose_cell(struct lw_cells_read *read, const int64_t all[DIMS])
 {
     enum { NEAR_BYTES = 4096 };
@@ -70,7 +70,7 @@ static void choose_cell(struct lw_cells_read *read, const int64_t all[DIMS])
         memcpy(read->cell, read->tile, sizeof read->cell);
 }
 
-/* Cells are numbered from the first chunk, or, without chunks, from the first sample wanted. No cell reaches beyond its tile. */
+/* Cells are numbered from the dataset's first chunk, or, without chunks, from the first wanted sample. No cell leaves its tile. */
 static int64_t cells_per_tile(const struct lw_cells_read *read, int d) { return lw_divide_up(read->tile[d], read->cell[d]); }
 
 static int64_t cell_of(const struct lw_cells_read *read, int d, int64_t position)
@@ -124,9 +124,9 @@ static void split_number(int64_t n, const int64_t n_all[DIMS], int64_t at[DIMS])
 /* ---- one cell ------------------------------------------------------------------------------------------------------- */
 
 struct cell {
-    const struct lw_stored_chunk *chunk;    /* chunk of the cell's tile */
-    int64_t tile[DIMS];                     /* first sample of that tile */
-    int64_t begin[DIMS], end[DIMS];         /* samples of the dataset */
+    const struct lw_stored_chunk *chunk;    /* place of the cell's tile in the file */
+    int64_t tile[DIMS];                     /* first sample of the tile */
+    int64_t begin[DIMS], end[DIMS];         /* the cell's samples [begin, end), in the dataset */
 };
 
 static struct cell cell_number(const struct lw_cells_read *read, int64_t number)
@@ -145,7 +145,7 @@ static struct cell cell_number(const struct lw_cells_read *read, int64_t number)
     return cell;
 }
 
-/* Find the samples of [begin, end) that a target takes: its own samples from `low` on. @return  their number */
+/* Return how many samples of [begin, end) a target takes in dimension d. @param low  set to the first, counted in the target */
 static int64_t common(const struct lw_target *target, int d, int64_t begin, int64_t end, int64_t *low)
 {
     const int64_t first = target->first[d], step = target->step[d];
@@ -193,7 +193,7 @@ static bool is_wanted(const struct lw_cells_read *read, const struct cell *cell)
     return false;
 }
 
-/* Copy from a decoded chunk to all targets. If the chunk is missing, the one sample of the fill value is copied repeatedly. */
+/* Copy a decoded chunk to all targets. @param samples  NULL: the chunk was never written, so every sample is the fill value */
 static void copy_cell(const struct lw_cells_read *read, const struct cell *cell, const char *samples)
 {
     for (int t = 0; t < read->n_targets; t++) {
@@ -246,7 +246,7 @@ static int read_cell_by_format(const struct lw_cells_read *read, const struct ce
     return lw_source_read(read->cells->source, &part, err);
 }
 
-/* Write an error that names the samples of the axis in the cell. */
+/* Write an error that names the cell's samples of the axis, or only the dataset. */
 static int fail_cell(const struct lw_cells_read *read, const struct cell *cell, const struct lw_error *reason, struct lw_error *err)
 {
     const struct lw_source *const source = read->cells->source;
@@ -275,7 +275,7 @@ int lw_cells_do(void *context, int64_t number, int thread, struct lw_error *err)
 
 /* ---- the read ------------------------------------------------------------------------------------------------------- */
 
-/* Look up the chunk of a tile, unless no target touches it. */
+/* Find the place of a tile's chunk in the file, unless no target touches the tile. */
 static int find_chunk(struct lw_cells_read *read, int64_t number, struct lw_error *err)
 {
     const struct lw_source *const source = read->cells->source;

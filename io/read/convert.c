@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers converted at a time; they fit a cache. */
+/* Numbers that are converted at a time, few enough for a cache. */
 enum { BLOCK = 1024 };
 
 struct lw_type lw_convert_type(struct lw_type type)
@@ -16,7 +16,7 @@ struct lw_type lw_convert_type(struct lw_type type)
     return (struct lw_type){.scalar = lw_scalar_bytes(type.scalar) > 2 ? LW_FLOAT64 : LW_FLOAT32, .is_complex = type.is_complex};
 }
 
-/* Load `n` numbers. Each type has a loop of its own, which is about as fast as memory. */
+/* Load `n` numbers as doubles. Each type has a loop of its own, which is about as fast as memory. */
 static void load(struct lw_type type, const void *from, int64_t n, double *numbers)
 {
     if (type.is_swapped || type.scalar == LW_FLOAT16) {
@@ -67,7 +67,7 @@ void lw_convert_fill_nan(struct lw_type type, int64_t n, void *to)
 
 /* ---- rows, converted by threads --------------------------------------------------------------------------------------- */
 
-/* Values that a thread converts at a time. */
+/* Samples that a thread converts at a time. */
 #define PIECE_VALUES ((int64_t)1 << 18)
 
 static int convert_piece(void *context, int64_t piece, int thread, struct lw_error *err)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Check that this rank sees the same file: other ranks may run on nodes that do not share the folder. */
+/* Check that this rank sees the file that a looker has described: ranks may run on nodes that do not share its folder. */
 static int check_same_file(const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct stat status;
@@ -57,7 +57,7 @@ int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_
     return rc;
 }
 
-/* A dataset that was never written may claim any dimensions, so its size may overflow. */
+/* Describe one file. A dataset that was never written may claim any dimensions, so its size may overflow. */
 static int describe_one(const struct lw_reader *reader, const char *name, struct lw_dataset_info *info, struct lw_error *err)
 {
     const int rc = lw_examine_dataset(name, &reader->request.hints, LW_USE_SAMPLES, info, err);
@@ -71,7 +71,7 @@ static int describe_one(const struct lw_reader *reader, const char *name, struct
     return LW_OK;
 }
 
-/* Each looker describes every n-th file. */
+/* Describe this rank's share: looker i of n describes files i, i + n, ... */
 static int describe_share(const struct lw_reader *reader, const struct lw_names *names, const struct lw_lookers *lookers,
                           struct lw_infos *mine, struct lw_error *err)
 {
@@ -157,7 +157,7 @@ int lw_names_find(struct lw_comm *comm, const char *names, struct lw_names *out,
     return rc;
 }
 
-/* Append the files beside to those shown. */
+/* Append the names of the files beside to the names of the files shown. */
 static int add_beside(const struct lw_reader *reader, struct lw_names *names, struct lw_error *err)
 {
     struct lw_names more;
@@ -174,11 +174,11 @@ static int add_beside(const struct lw_reader *reader, struct lw_names *names, st
     return rc;
 }
 
-/* ---- pieces: samples without a gap, either a whole file or one of its stretches ---------------------------------------------- */
+/* ---- pieces (sequence.h) ---------------------------------------------- */
 
 static int64_t count_pieces(const struct lw_dataset_info *info) { return lw_max64(1, info->n_stretches); }
 
-/* Find the pieces of a file with several; this rank reads it. */
+/* Read the stretches of a file with several, and make each a piece. */
 static int find_own(const struct lw_dataset_info *info, int64_t file, struct lw_piece *pieces, struct lw_error *err)
 {
     const struct lw_format *format;
@@ -192,7 +192,7 @@ static int find_own(const struct lw_dataset_info *info, int64_t file, struct lw_
     return LW_OK;
 }
 
-/* Find the pieces of whole files, and of this rank's share of the files with several pieces. */
+/* Find the pieces of all files without gaps, and of this rank's share of the files with several pieces. */
 static int find_share(const struct lw_reader *reader, const struct lw_infos *infos, struct lw_piece *pieces, struct lw_error *err)
 {
     const int size = lw_comm_size(reader->comm), rank = lw_comm_rank(reader->comm);
@@ -210,7 +210,7 @@ static int find_share(const struct lw_reader *reader, const struct lw_infos *inf
     return rc;
 }
 
-/* Give the pieces of files with several to all ranks. Each file was read by one rank; the other ranks have zeros. */
+/* Give all ranks the pieces of files with several, each of which one rank has read. @param most  most pieces of a file */
 static int share_pieces(const struct lw_reader *reader, int64_t most, struct lw_piece *pieces, struct lw_error *err)
 {
     const int size = lw_comm_size(reader->comm);
@@ -234,7 +234,7 @@ static int share_pieces(const struct lw_reader *reader, int64_t most, struct lw_
 }
 
 /* Find the pieces of the reader's files, in the order of files and samples. The ranks share the files with several pieces.
- * Collective. @param infos  [n_files], as the reader shows them @param out  release with lw_free */
+ * Collective. @param infos  descriptions as the reader shows them @param out  to be released with lw_free */
 static int find_pieces(const struct lw_reader *reader, const struct lw_infos *infos, struct lw_piece **out, int64_t *n,
                        struct lw_error *err)
 {
@@ -265,7 +265,7 @@ int lw_reader_axis(const struct lw_reader_request *request, const struct lw_data
     return wanted == LW_JOIN_ROWS ? info->n_dims - 2 : wanted >= 0 ? wanted : info->n_dims == 1 ? 0 : info->metadata_axis;
 }
 
-/* A view of a single whole file may take any dimension as its axis; dimension 0 stands in until then. */
+/* A view of a single file without gaps may take any dimension as its axis; until one is selected, dimension 0 stands in. */
 static int find_axis(const struct lw_reader *reader, const struct lw_dataset_info *info, int *axis, struct lw_error *err)
 {
     *axis = lw_reader_axis(&reader->request, info);
@@ -280,7 +280,7 @@ static int find_axis(const struct lw_reader *reader, const struct lw_dataset_inf
     return LW_OK;
 }
 
-/* Describe the files as they are joined: without surplus dimensions. Gaps lie in time, so only an axis of time may have any. */
+/* Make the descriptions for joining: without surplus dimensions. Gaps lie in time, so only an axis that is time may have any. */
 static int squeeze(struct lw_reader *reader, struct lw_infos *squeezed, struct lw_error *err)
 {
     struct lw_dataset_info info;
@@ -300,7 +300,7 @@ static int squeeze(struct lw_reader *reader, struct lw_infos *squeezed, struct l
     return rc ? rc : lw_infos_index(squeezed, reader->n_files, 1, err);
 }
 
-/* Find where the shown files lie on the axis, and how far the files beside them reach up to the next gaps. */
+/* Find where the shown files lie on the axis, and how many samples lie beside them up to the next gaps. */
 static int show(struct lw_reader *reader, const struct lw_infos *infos, struct lw_error *err)
 {
     const int axis = reader->axis;
@@ -351,7 +351,7 @@ static int join(struct lw_reader *reader, struct lw_error *err)
 
 /* ---- gaps ----------------------------------------------------------------------------------------------------------------- */
 
-/* Write "250 samples (0.5 s) from sample 1000 on, 2023-09-22T18:29:26.158 to ...". The part behind the gap gives the times. */
+/* Write "250 samples (0.5 s) from sample 1000 on, 2023-09-22T18:29:26.158 to ...", by the times of the part behind the gap. */
 static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, size_t size)
 {
     const struct lw_gap *const gap = &reader->sequence.gaps[g];
@@ -391,7 +391,7 @@ static void log_sequence(const struct lw_reader *reader)
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------ */
 
-/* Describe all files together, and choose the type of the samples that are shown. */
+/* Complete the description of all files together, and choose the type of the samples that are shown. */
 static void describe_joined(struct lw_reader *reader)
 {
     struct lw_dataset_info *const info = &reader->info;

@@ -1,4 +1,4 @@
-/* overlap.c - check that samples which several files have are the same in all of them. */
+/* overlap.c - check that samples which several files have are equal. Two files are compared at a time, block by block. */
 #include "io/read/state.h"
 
 #include "base/integers.h"
@@ -11,18 +11,18 @@
 
 #define BLOCK_BYTES ((int64_t)1 << 20)
 
-/* The same samples of the axis in two files. */
+/* Samples of the axis that two files have. */
 struct pair {
     int axis;
     struct lw_source *earlier, *later;
     int64_t in_earlier, in_later;       /* number of the first common sample in each file */
-    int64_t at, count;                  /* common samples on the axis */
+    int64_t at, count;                  /* common samples [at, at + count), on the axis */
     struct lw_instant instant;          /* time of the first common sample */
-    int64_t block;                      /* samples compared at a time */
+    int64_t block;                      /* samples in a block */
     char *samples[2];
 };
 
-/* A difference: sample of the axis and element, both counted within the block, and the two numbers. */
+/* A difference of two blocks: sample along the axis and element, both counted in the block, and the two values. */
 struct difference {
     int64_t sample, element;
     double values[2];
@@ -45,7 +45,7 @@ static int read_block(const struct pair *pair, const struct lw_source *source, i
     return rc ? lw_source_fail(source, first, first + count, &reason, err) : LW_OK;
 }
 
-/* Value of number i of a block, after unpacking; complex samples have two numbers each. */
+/* Return number i of a block, unpacked; complex samples have two numbers each. */
 static double value_of(const struct lw_source *source, const char *samples, int64_t i)
 {
     const struct lw_type type = source->info.type;
@@ -57,7 +57,7 @@ static double value_of(const struct lw_source *source, const char *samples, int6
     return sample[i % parts];
 }
 
-/* Largest legal difference of two values. Files that are packed differently have rounded the same sample differently. */
+/* Return the largest difference that is no error. Files that are packed differently have rounded the same sample differently. */
 static double tolerance_of(const struct pair *pair)
 {
     const struct lw_packing *const a = &pair->earlier->info.packing, *const b = &pair->later->info.packing;
@@ -67,7 +67,7 @@ static double tolerance_of(const struct pair *pair)
     return is_same ? 0 : 0.5 * (fabs(step_a) + fabs(step_b)) * (1 + 1e-6);
 }
 
-/* Find the first difference in time, whichever dimension time is. @return  false: there is none */
+/* Find the difference that comes first along the axis, whichever dimension that is. @return  false: there is none */
 static bool find_difference(const struct pair *pair, int64_t count, int64_t n, struct difference *out)
 {
     const struct lw_dataset_info *const info = &pair->earlier->info;
@@ -130,7 +130,7 @@ static int open_file(const struct lw_reader *reader, struct cache *cache, int wh
 static int compare_pair(struct pair *pair, struct lw_error *err)
 {
     const struct lw_dataset_info *const info = &pair->earlier->info;
-    int64_t row = 1;            /* elements of one sample of the axis */
+    int64_t row = 1;            /* elements that belong to one sample of the axis */
     for (int d = 0; d < info->n_dims; d++)
         row *= d == pair->axis ? 1 : info->dims[d];
     const int64_t bytes = row * (int64_t)lw_type_bytes(info->type);
@@ -151,7 +151,7 @@ static int compare_pair(struct pair *pair, struct lw_error *err)
     return rc;
 }
 
-/* The samples of an overlap may lie in several earlier files. */
+/* Compare an overlap, whose samples may lie in several earlier files. */
 static int compare_overlap(const struct lw_reader *reader, const struct lw_overlap *overlap, struct cache *cache,
                            struct lw_error *err)
 {

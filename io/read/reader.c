@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Most files open at the same time, and most host bytes for reading them. At least three files are open, whatever they take: the
+/* Most files open at the same time, and most host bytes for reading them. Three files may be open whatever memory they take: the
  * longest, which stays open, and two more where one ends and the next begins. */
 enum { MOST_OPEN = 64, LEAST_OPEN = 3 };
 static const int64_t most_open_bytes = (int64_t)256 << 20;
@@ -23,7 +23,6 @@ static const struct lw_dataset_info *file_of(const struct lw_reader *reader, int
     return lw_infos_get(&reader->infos, reader->sequence.parts[part].file, info);
 }
 
-/* Open the file of a part and store its view in `opened`. */
 static int open_part(struct lw_reader *reader, struct lw_opened *opened, int64_t part, struct lw_error *err)
 {
     const struct lw_reader_request *const request = &reader->request;
@@ -127,10 +126,10 @@ bool lw_reader_has_file(const struct lw_reader *reader, const char *file)
 
 /* ---- the view of a part --------------------------------------------------------------------------------------------------- */
 
-/* Whether the input is one file without gaps, whose axis may be any that the view names. */
+/* Return whether the input is one file without gaps. Its view may take any dimension as the axis. */
 static bool is_single(const struct lw_reader *reader) { return reader->n_files == 1 && reader->sequence.n_parts == 1; }
 
-/* Return the number of samples of the reader's view that a part has, and their beginning on the axis. */
+/* Return the number of samples that a part has of the view, 0 or less for none. @param begin  set to the first, on the axis */
 static int64_t shown(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part, int64_t *begin)
 {
     const struct lw_file_part *const its = &reader->sequence.parts[part];
@@ -148,8 +147,8 @@ static bool has_gaps(const struct lw_reader *reader, int64_t part)
     return file_of(reader, part, &info)->n_stretches > 1;
 }
 
-/* The view of the file of a part. A file with gaps has one view of all its samples, shared by all of its parts. A part outside the
- * reader's view shows one sample, because a view cannot be empty. */
+/* Return the view of a part's file. A file with gaps has one view of all its samples, which its parts share. The file of a part
+ * outside the reader's view shows one sample, because a view cannot be empty. */
 static struct lw_view_spec view_of(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part)
 {
     const struct lw_file_part *const its = &reader->sequence.parts[part];
@@ -172,7 +171,7 @@ static struct lw_view_spec view_of(const struct lw_reader *reader, const struct 
     return own;
 }
 
-/* Translate a view of the files shown into a view of all files. */
+/* Return a view of the files shown as a view of the axis of all files, which may begin with files beside them. */
 static struct lw_view_spec on_axis(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     struct lw_view_spec own = *view;
@@ -192,7 +191,7 @@ int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *v
     return lw_view_check(&all, &own, err);
 }
 
-/* Bytes of the buffer for stored samples that are converted before they are shown. */
+/* Return the bytes of the buffer for stored samples that await conversion. */
 static int64_t scratch_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     const int64_t sample = lw_view_sample_bytes(longest(reader), view);
@@ -223,7 +222,7 @@ int64_t lw_reader_chunk_width(const struct lw_reader *reader, const struct lw_vi
     return lw_view_chunk_width(longest(reader), &own);
 }
 
-/* Every part is taken to be like the longest. */
+/* The estimate takes every part to be like the longest. */
 struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const struct lw_view_spec *view,
                                           const struct lw_reads *reads)
 {
@@ -260,7 +259,6 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
 
 /* ---- the open files ------------------------------------------------------------------------------------------------------- */
 
-/* Wait for the read under way, if there is one. */
 static int wait_for(struct lw_opened *opened, struct lw_error *err)
 {
     const int rc = opened->is_busy ? lw_view_end(opened->view, err) : LW_OK;
@@ -268,7 +266,7 @@ static int wait_for(struct lw_opened *opened, struct lw_error *err)
     return rc;
 }
 
-/* Find a place for one more file: an empty one, or that of the least recently used file, once its read has ended. */
+/* Find a place for one more file: an empty place, or the place of the least recently used file, once its read has ended. */
 static int make_place(struct lw_reader *reader, struct lw_opened **out, struct lw_error *err)
 {
     struct lw_opened *oldest = &reader->opened[1];
@@ -315,7 +313,7 @@ static int find_opened(struct lw_reader *reader, int64_t part, struct lw_opened 
 
 /* ---- read ----------------------------------------------------------------------------------------------------------------- */
 
-/* Find the samples [*begin, *end) of the axis that the slab under way takes from part p. @return  false behind the last part */
+/* Find the samples [*begin, *end) of the axis that the slab under way takes from part p. @return  false: p is behind it */
 static bool is_in_slab(const struct lw_reader *reader, int64_t p, int64_t *begin, int64_t *end)
 {
     const struct lw_file_part *const part = &reader->sequence.parts[p];
@@ -335,7 +333,7 @@ static int64_t first_in_slab(const struct lw_reader *reader)
     return is_single(reader) ? 0 : lw_sequence_find(&reader->sequence, reader->view.start + reader->slab.first);
 }
 
-/* Begin to read samples [begin, end) of the axis, all of one part, into the slab or the scratch buffer. */
+/* Begin to read samples [begin, end) of the axis, all in one part, into the slab or the scratch buffer. */
 static int begin_part(struct lw_reader *reader, int64_t part, int64_t begin, int64_t end, struct lw_error *err)
 {
     struct lw_opened *opened;
@@ -371,19 +369,19 @@ int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct
     return rc;
 }
 
-/* Rows of a slab: one per channel where time is fast, else a single one. */
+/* Return the number of contiguous rows in a slab: one for each channel where time is fast, else a single one. */
 static int64_t count_rows(const struct lw_reader *reader)
 {
     return lw_view_is_time_slow(longest(reader), &reader->view) ? 1 : reader->slab.n_channels;
 }
 
-/* Values of one row for each sample of the axis. */
+/* Return the number of values that each sample of the axis has in one row. */
 static int64_t values_of_sample(const struct lw_reader *reader)
 {
     return lw_view_row_length(longest(reader), &reader->view) * reader->slab.n_channels / count_rows(reader);
 }
 
-/* Convert samples [first, first + count) of the slab, all from one file. */
+/* Convert samples [first, first + count) of the slab, all of one part, from the scratch buffer. */
 static void convert_part(const struct lw_reader *reader, int64_t part, int64_t first, int64_t count)
 {
     const struct lw_slab *const slab = &reader->slab;
@@ -401,7 +399,7 @@ static void convert_part(const struct lw_reader *reader, int64_t part, int64_t f
     lw_conversion_end(&conversion, reader->pool);
 }
 
-/* Fill samples [first, first + count) of the slab, which lie in a gap. */
+/* Fill samples [first, first + count) of the slab, which lie in a gap, with zeros or NaN. */
 static void fill(const struct lw_reader *reader, int64_t first, int64_t count)
 {
     const struct lw_slab *const slab = &reader->slab;
@@ -416,7 +414,7 @@ static void fill(const struct lw_reader *reader, int64_t first, int64_t count)
     }
 }
 
-/* Convert the samples in the scratch buffer, file by file because each may be packed differently, and fill the gaps. */
+/* Convert the slab's samples from the scratch buffer, part by part because each file may be packed differently; fill the gaps. */
 static void complete(const struct lw_reader *reader)
 {
     const int64_t start = reader->view.start + reader->slab.first, stop = start + reader->slab.count;

@@ -14,7 +14,7 @@
 
 /* ---- descriptions of many files ------------------------------------------------------------------------------------------- */
 
-/* Records store the name apart, and offsets and lengths as 16 bits. */
+/* A record stores the file's name first, and offsets and lengths with 16 bits. */
 static_assert(offsetof(struct lw_dataset_info, file) == 0, "the name comes first");
 static_assert(sizeof(struct lw_dataset_info) < UINT16_MAX, "offsets have 16 bits");
 
@@ -50,7 +50,7 @@ static int number_at(const char *at)
     return number;
 }
 
-/* Return the first byte from `from` on that differs, or ALL. */
+/* Return the offset of the first byte from `from` on that differs, or ALL. */
 static int next_difference(const char *a, const char *b, int from)
 {
     while (from < ALL && a[from] == b[from])
@@ -70,7 +70,7 @@ int lw_infos_begin(struct lw_infos *infos, const struct lw_dataset_info *first, 
 int lw_infos_add(struct lw_infos *infos, const struct lw_dataset_info *info, struct lw_error *err)
 {
     const char *const a = (const char *)infos->first, *const b = (const char *)info;
-    const int rc = make_room(infos, 2 * ALL + 2 * HEAD, err);      /* a head is no longer than the equal bytes before its piece */
+    const int rc = make_room(infos, 2 * ALL + 2 * HEAD, err);      /* each head is no longer than the equal bytes before it */
     if (rc)
         return rc;
     put(infos, info->file, strlen(info->file) + 1);
@@ -78,7 +78,7 @@ int lw_infos_add(struct lw_infos *infos, const struct lw_dataset_info *info, str
     int n = 0;
     put_number(infos, 0);
     for (int from = next_difference(a, b, NAME); from < ALL; n++) {
-        int end = from;         /* equal bytes are included where a new piece would be no shorter */
+        int end = from;         /* up to HEAD equal bytes are included, because a further head would take as much */
         for (int next = from; next < ALL && next - end <= HEAD; next = next_difference(a, b, end))
             end = next + 1;
         put_number(infos, from);
@@ -99,7 +99,7 @@ int lw_infos_append(struct lw_infos *infos, const void *records, int64_t bytes, 
     return rc;
 }
 
-/* Skip the pieces behind a record's name, and copy them into a description (NULL: no copy). @return  the next record */
+/* Copy the differences of a record into a description, or only skip them (NULL). @param at  behind the name @return  next record */
 static const char *walk(const char *at, char *into)
 {
     const int n = number_at(at);
@@ -149,7 +149,7 @@ void lw_infos_release(struct lw_infos *infos)
 
 /* ---- whether files fit each other ----------------------------------------------------------------------------------------- */
 
-/* Fields of a recorder; formats have fewer. */
+/* Most fields of a recorder that are compared; no format has as many. */
 enum { MOST_FIELDS = 16 };
 
 static int fail_pair(const struct lw_dataset_info *a, const struct lw_dataset_info *b, const char *what, const char *in_a,
@@ -170,7 +170,7 @@ static int compare_numbers(const struct lw_dataset_info *a, const struct lw_data
     return fail_pair(a, b, what, text_a, text_b, err);
 }
 
-/* Compare the coordinates of the channels; differences below a hundredth of their spacing are ignored. */
+/* Compare the coordinates of the channels, which may differ by up to a hundredth of their spacing. */
 static int compare_coordinates(const struct lw_dataset_info *a, const struct lw_dataset_info *b, int d, struct lw_error *err)
 {
     const struct lw_coordinate *const x = &a->coordinates[d], *const y = &b->coordinates[d];
@@ -183,7 +183,7 @@ static int compare_coordinates(const struct lw_dataset_info *a, const struct lw_
     return fail_pair(a, b, x->name[0] ? x->name : "the channels' coordinate", in_a, in_b, err);
 }
 
-/* The rates may differ as long as the last sample of a file moves by less than half a sample. */
+/* Compare two descriptions. Rates may differ as long as this moves the last sample of a file by less than half a sample. */
 static int compare(const struct lw_dataset_info *a, const struct lw_dataset_info *b, int axis, struct lw_error *err)
 {
     const double rate_a = a->axis.sample_rate_hz, rate_b = b->axis.sample_rate_hz;
@@ -211,7 +211,7 @@ static int compare(const struct lw_dataset_info *a, const struct lw_dataset_info
     return rc;
 }
 
-/* The recorder as far as files have described it: each field, and the first file that has it. */
+/* The recorder's fields that files have named so far, and for each field the first file that names it. */
 struct known {
     const struct lw_infos *infos;
     int n;
@@ -241,7 +241,7 @@ static int compare_pointing(struct known *known, const struct lw_dataset_info *i
     return fail_pair(first, info, "the pointing", in_a, in_b, err);
 }
 
-/* A file that lacks a field fits any value of it. */
+/* Compare the recorder of file f with the fields known so far. A field that a file lacks may have any value. */
 static int compare_recorder(struct known *known, int64_t f, struct lw_error *err)
 {
     struct lw_dataset_info info, first;
@@ -264,7 +264,7 @@ static int compare_recorder(struct known *known, int64_t f, struct lw_error *err
     return compare_pointing(known, &info, f, err);
 }
 
-/* @param has_times  set to whether start times give the files' places */
+/* Compare every file with the first. @param has_times  set to whether all files have start times, which give their places */
 static int compare_all(const struct lw_infos *infos, int axis, bool *has_times, struct lw_error *err)
 {
     static const char *const starts[] = {[LW_TIME_UNKNOWN] = "not known", [LW_TIME_UTC] = "a time in UTC",
@@ -303,7 +303,7 @@ static int by_start(const void *a, const void *b, void *infos)
 
 /* ---- places ---------------------------------------------------------------------------------------------------------------- */
 
-/* Put a part over the last parts, whose samples at the same place are dropped. A part that surrounds it becomes two parts. */
+/* Put a part over the last parts, whose samples there are dropped. A part that reaches beyond both of its ends becomes two. */
 static void put_over(struct lw_sequence *sequence, const struct lw_file_part *part)
 {
     const int64_t end = part->first + part->count, i = lw_sequence_find(sequence, part->first);
@@ -331,7 +331,7 @@ static void put_over(struct lw_sequence *sequence, const struct lw_file_part *pa
     sequence->n_parts += i + n - j;
 }
 
-/* Place a piece behind the others, or over the last ones where they overlap. *end is the time at the end of the axis. */
+/* Append a piece to the axis as a part, with the gap before it or the overlap. *end is the time at the end of the axis. */
 static int place(struct lw_sequence *sequence, const struct lw_join *join, const struct lw_piece *piece, bool has_times,
                  struct lw_instant *end, struct lw_error *err)
 {

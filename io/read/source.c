@@ -34,7 +34,7 @@ void lw_source_squeeze(struct lw_dataset_info *info, int least, int most, int de
     info->metadata_axis = axis;
 }
 
-/* A flat file is opened without its format's library, which takes a hundred times as long. The file may have changed meanwhile. */
+/* A flat dataset is opened without its format's library, which takes a hundred times as long. Its file may have changed since. */
 int lw_source_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool,
                    struct lw_source **out, struct lw_error *err)
 {
@@ -85,7 +85,7 @@ void lw_source_use(struct lw_source *source, struct lw_pool *pool)
     source->is_pooled |= source->is_by_format;
 }
 
-/* The fastest dimensions that are contiguous in memory form a run. */
+/* The dimensions that are contiguous in memory, from the fastest on, form a run of the box. */
 int lw_source_read(const struct lw_source *source, const struct lw_target *target, struct lw_error *err)
 {
     const int64_t bytes = (int64_t)lw_type_bytes(source->described.type);
@@ -102,7 +102,7 @@ int lw_source_read(const struct lw_source *source, const struct lw_target *targe
     return source->format->read(source->dataset, &box, err);
 }
 
-/* The names are cut to leave room for the reason. */
+/* The message with names is cut, to leave room for the reason. */
 int lw_source_fail(const struct lw_source *source, int64_t begin, int64_t end, const struct lw_error *reason, struct lw_error *err)
 {
     struct lw_error what;

@@ -4,44 +4,44 @@
 #include "io/read/sequence.h"
 #include "io/read/view.h"
 
-/* An open file, ready to read its part of the view. */
+/* An open file, ready to read a part of the view. */
 struct lw_opened {
     struct lw_view *view;
     int64_t part;
-    int64_t used;               /* time of the last use, by the reader's clock */
+    int64_t used;               /* reader's clock at the last use */
     bool is_busy;               /* a read is under way */
 };
 
 struct lw_reader {
     struct lw_comm *comm;
     struct lw_pool *pool;       /* borrowed; NULL: the formats' libraries read */
-    struct lw_reader_request request;       /* its names are unused once the files are described */
+    struct lw_reader_request request;       /* its texts are NULL once the files are described */
     struct lw_infos infos;                  /* [n_files] descriptions of the files, in the order given */
     int64_t n_files;
-    int64_t n_shown;            /* number of files shown, which come first; the others lie beside them */
+    int64_t n_shown;            /* number of files shown; they come first, then the files beside them */
     struct lw_sequence sequence;
     int axis;                   /* dimension that the files are joined along */
-    struct lw_dataset_info info;            /* description of all that is shown */
+    struct lw_dataset_info info;            /* description of the files shown, joined */
     int64_t lead;               /* position of the first shown sample on the axis of all files */
-    bool converts;              /* samples are not shown as stored */
+    bool converts;              /* stored samples are converted before they are shown */
     struct lw_view_spec view;
 
-    struct lw_opened *opened;   /* owned; the first is the longest part's file, which stands for all in estimates of bytes */
+    struct lw_opened *opened;   /* owned; the first is the file of the longest part, by which all are estimated */
     int n_opened, most_opened;
     int64_t longest;            /* number of the longest part */
-    int64_t clock;
-    char *scratch;              /* owned; one slab of stored samples; NULL: nothing is converted */
+    int64_t clock;              /* counts uses of open files */
+    char *scratch;              /* owned; stored samples of one slab, to be converted; NULL: nothing is converted */
     struct lw_slab slab;        /* the read under way; count 0: none */
 };
 
-/* ---- describe.c: from a user's names to described files and the axis that they make -------------------------- */
+/* ---- describe.c: names of files become descriptions, and the axis that the files make -------------------------- */
 
-/** Fill what the reader knows before it opens a file: files, sequence, info. Errors as for lw_reader_open_all. Collective. */
+/** Fill the members that need no open file: infos, sequence, info. Errors: those of lw_reader_open_all. Collective. */
 int lw_describe(struct lw_reader *reader, struct lw_error *err);
 
 /* The lookers: ranks that may describe files, because they have a guard (io/shield.h). Rank 0 is one of them. */
 struct lw_lookers {
-    int64_t n, mine;            /* lookers in all; this rank's number among them, -1: it is none */
+    int64_t n, mine;            /* number of lookers; this rank's number among them, -1: no looker */
 };
 
 /** Find which ranks are lookers. Collective. */
@@ -50,6 +50,6 @@ int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_
 /* ---- overlap.c ---- */
 
 /** Compare the samples that files share; call only where the earlier file's samples are taken. Two NaN count as equal. The ranks
- * share the files; each takes memory for twice a megabyte of samples, or twice one row. LW_EDATA: samples differ (the message
- * names both files, the place and the values). Not collective. */
+ * divide the overlaps; each takes memory for two blocks of a MiB, or of one sample of all channels. LW_EDATA: samples
+ * differ (the message names both files, the place and the values). Not collective. */
 int lw_overlaps_compare(const struct lw_reader *reader, struct lw_error *err);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Describe the file that a word names, as a run will show it. The reason for a failure is dropped. */
+/* Describe the file that a word (options/words.h) names, with the dimensions that a run shows. A failure's reason is dropped. */
 static int describe(const struct lw_reader_request *request, const char *word, struct lw_dataset_info *info)
 {
     struct lw_error ignored;
@@ -25,10 +25,10 @@ static int describe(const struct lw_reader_request *request, const char *word, s
 
 /* ---- names ----------------------------------------------------------------------------------------------------------------- */
 
-/* Texts collected so far; the last one grows. */
+/* Texts collected so far. A further name begins a new text or extends the last one. */
 struct collector {
     struct lw_names *out;
-    size_t room;                /* bytes of out->memory */
+    size_t room;                /* size of out->memory, bytes */
 };
 
 static int add_text(struct collector *c, const char *name, bool is_new, struct lw_error *err)
@@ -53,7 +53,7 @@ static int add_text(struct collector *c, const char *name, bool is_new, struct l
 
 /* ---- sizes of the groups --------------------------------------------------------------------------------------------------- */
 
-/* Bytes of one sample of the axis. */
+/* Return the bytes of one sample of the axis, over all channels. */
 static double width_of(const struct lw_dataset_info *info, int axis)
 {
     double bytes = (double)lw_type_bytes(info->type);
@@ -88,7 +88,7 @@ static int find_files(struct lw_comm *comm, const struct lw_reader_request *requ
     rc = lw_comm_agree(comm, rc, err);
     if (rc || !bytes || (rc = lw_lookers_find(comm, &lookers, err)))
         return rc;
-    int64_t f = 0;      /* each looker describes every n-th file */
+    int64_t f = 0;      /* looker i of n describes files i, i + n, ... */
     for (const char *name = lw_names_next(c->out, NULL); name; name = lw_names_next(c->out, name), f++)
         if (f % lookers.n == lookers.mine)
             (*bytes)[f] = bytes_of_file(request, name);
@@ -99,7 +99,7 @@ static int find_files(struct lw_comm *comm, const struct lw_reader_request *requ
 
 /* ---- each stretch ------------------------------------------------------------------------------------------------------------ */
 
-/* Whether a part is the first of its piece: a piece that others cut in two has several parts. */
+/* Return whether a part is the first of its piece. A piece that other pieces cut in two has several parts. */
 static bool is_first_of_piece(const struct lw_sequence *sequence, int64_t part)
 {
     const struct lw_file_part *const parts = sequence->parts;
@@ -163,7 +163,7 @@ enum { MOST_BESIDE = 64, TEXT_BYTES = MOST_BESIDE * 4 * LW_MAX_PATH };
 
 /* The extent of a file in time. Plain data. */
 struct extent {
-    int64_t number;             /* index in the list of names */
+    int64_t number;             /* index of the file in the list of names */
     bool is_known;
     struct lw_instant begin, end;
     int64_t count;
@@ -172,15 +172,15 @@ struct extent {
 struct lw_beside {
     struct lw_comm *comm;
     struct lw_reader_request request;
-    const char **names;         /* [n], as words */
-    struct extent *order;       /* [n], files with known times first, by their begin */
+    const char **names;         /* [n], words (options/words.h) */
+    struct extent *order;       /* [n], sorted by begin; files with known times come first */
     int64_t n, n_known;
 
-    /* Used by find alone: the files that are taken to be one axis. */
-    struct lw_dataset_info *infos;      /* [MOST_BESIDE + 2], the file itself, then the files taken */
+    /* Private to lw_beside_find: the file and its neighbours so far, which make one axis. */
+    struct lw_dataset_info *infos;      /* [MOST_BESIDE + 2], the file, then its neighbours */
     int64_t n_infos;
     int axis;
-    char *text, *end;           /* names of the files taken */
+    char *text, *end;           /* names of the neighbours, and the end of this text */
 };
 
 static struct extent extent_of(const struct lw_beside *beside, int64_t number)
@@ -208,7 +208,7 @@ static int by_begin(const void *left, const void *right)
     return begin ? begin : (a->number > b->number) - (a->number < b->number);
 }
 
-/* Each looker describes every n-th file. */
+/* Find the extents of all files. Looker i of n describes files i, i + n, ... */
 static int look(struct lw_beside *beside, struct lw_error *err)
 {
     const int size = lw_comm_size(beside->comm);
@@ -276,7 +276,7 @@ void lw_beside_destroy(struct lw_beside *beside)
     lw_free(beside);
 }
 
-/* Join the first n of the infos. Gaps within files are ignored. */
+/* Join the first n of beside->infos to one axis. Gaps within files are ignored. */
 static bool join(const struct lw_beside *beside, int64_t n, struct lw_sequence *sequence)
 {
     struct lw_piece pieces[MOST_BESIDE + 2];
@@ -295,7 +295,7 @@ static bool join(const struct lw_beside *beside, int64_t n, struct lw_sequence *
     return rc == LW_OK;
 }
 
-/* Take a file if it and the files taken before make one axis without a gap. @return  whether it was taken */
+/* Take a file as a neighbour if it makes one axis without a gap with the files so far. @return  whether it was taken */
 static bool take(struct lw_beside *beside, int64_t number)
 {
     struct lw_sequence sequence;
@@ -312,7 +312,7 @@ static bool take(struct lw_beside *beside, int64_t number)
     return is_one;
 }
 
-/* Take files in the order of time from position `at` on, in steps of +1 or -1. A file around the whole file is not beside it. */
+/* Take neighbours of the file at `at`, in steps of +1 or -1 in time. A file that covers the whole file ends the search. */
 static void go(struct lw_beside *beside, int64_t at, int step, int64_t reach)
 {
     const struct extent *const file = &beside->order[at];
@@ -326,7 +326,7 @@ static void go(struct lw_beside *beside, int64_t at, int step, int64_t reach)
     }
 }
 
-/* Rank 0 searches and broadcasts the text. */
+/* Rank 0 searches for neighbours and broadcasts their names. */
 const char *lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach)
 {
     int64_t at = 0;

@@ -1,4 +1,4 @@
-/* stretches.h - group many files by the results that they go to, and find the files beside each of them. */
+/* stretches.h - group many files by the results that they go to (--each), and find the neighbours of each file. */
 #pragma once
 
 #include "comm/comm.h"
@@ -6,15 +6,15 @@
 #include "io/read/reader.h"
 
 enum lw_each {
-    LW_EACH_FILE,
-    LW_EACH_STRETCH,            /* one group holds the files between two gaps */
+    LW_EACH_FILE,               /* one group for each file */
+    LW_EACH_STRETCH,            /* one group for the files between two gaps */
 };
 
-/** Group the files of a request, in their order. Each group is a text for struct lw_reader_request.names. Errors: those of
+/** Group the files of a request, in their order. Each group is one text for struct lw_reader_request.names. Errors: those of
  * lw_reader_open_all. Collective.
  * @param out  release with lw_names_release
- * @param bytes  NULL: not wanted; else set to [out->n] bytes of the groups' samples, to be released with lw_free. Every file is
- * described for this; a file that cannot be described counts 0 */
+ * @param bytes  set to [out->n] bytes of each group's samples, to be released with lw_free, for which every file is described; a
+ * file that cannot be described counts 0. NULL: not wanted */
 int lw_stretches_find(struct lw_comm *comm, const struct lw_reader_request *request, enum lw_each each, struct lw_names *out,
                       double **bytes, struct lw_error *err);
 
@@ -22,13 +22,13 @@ int lw_stretches_find(struct lw_comm *comm, const struct lw_reader_request *requ
 
 struct lw_beside;               /* when each file begins and ends */
 
-/** Find when the files begin and end. A file that is unreadable or has no times is beside no other. Collective.
+/** Find when the files begin and end. A file that is unreadable or has no times has no neighbours. Collective.
  * @param files  groups of one file each, borrowed until destroy @param request  its names are ignored */
 int lw_beside_create(struct lw_comm *comm, const struct lw_reader_request *request, const struct lw_names *files,
                      struct lw_beside **out, struct lw_error *err);
 void lw_beside_destroy(struct lw_beside *beside);           /* NULL is legal */
 
-/** Find the files before and behind file `number` that follow it without a gap and fit it. Takes as many as give `reach` samples
- * on either side, or all there are. Collective.
+/** Find the neighbours of file `number`: files before and behind that fit it and leave no gap. On either side these are as many
+ * as have `reach` samples together, or all. Collective.
  * @return  text for struct lw_reader_request.beside, "" if there are none; valid until the next call */
 const char *lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach);

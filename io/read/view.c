@@ -8,10 +8,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Assumed rates for estimates: decoding by the format's library, decoding by one thread of the pool, and reading in place. */
+/* Rates assumed in estimates: decoding by the format's library, decoding by one thread of the pool, and reading. */
 static const double library_bytes_per_second = 100e6, thread_bytes_per_second = 500e6, read_bytes_per_second = 1e9;
 
-/* Most bytes of chunks being decoded by all threads together; one chunk is decoded whatever its size. */
+/* Most bytes of chunks that all threads together decode at a time. A single chunk may have more. */
 #define DECODING_BYTES ((int64_t)128 << 20)
 
 static int check_range(const struct lw_dataset_info *info, const char *what, int64_t begin, int64_t end, int64_t length,
@@ -39,22 +39,22 @@ int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec 
     return rc ? rc : check_range(info, "channels", view->channels.begin, view->channels.end, n_channels, err);
 }
 
-/* Dimensions of the dataset that are axis or channels. */
+/* Return the number of dimensions that are axis or channels: 1 or 2. */
 static int count_dims(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return source->info.n_dims - (view->has_rows ? 1 : 0);
 }
 
-/* Whether single channels are picked out of contiguous rows of all channels. */
+/* Return whether single channels are picked out of contiguous rows of all channels. */
 static bool picks_channels(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return lw_view_is_time_slow(source, view) && view->channels.step > 1;
 }
 
-/* Channels of the file spanned by `n` neighbouring channels of the view. */
+/* Return the number of the file's channels from the first to the last of `n` neighbouring channels of the view. */
 static int64_t extent(const struct lw_view_spec *view, int64_t n) { return (n - 1) * view->channels.step + 1; }
 
-/* The place of a slab's samples in the file and in memory. Dimensions other than axis, channels and pixels have one sample. */
+/* Return the place of a slab in the dataset and in memory. Dimensions other than axis, channels and pixels have length 1. */
 static struct lw_target target_of(const struct lw_source *source, const struct lw_view_spec *spec, const struct lw_slab *slab)
 {
     const int64_t bytes = lw_view_sample_bytes(source, spec);
@@ -84,28 +84,28 @@ static struct lw_target target_of(const struct lw_source *source, const struct l
 
 static bool is_chunked(const struct lw_source *source) { return source->info.chunk[0] > 0; }
 
-/* Samples of the axis in a chunk. */
+/* Return the samples of the axis in a chunk. */
 static int64_t height(const struct lw_source *source, const struct lw_view_spec *view) { return source->info.chunk[view->axis]; }
 
-/* Channels of the file in a chunk. */
+/* Return the file's channels in a chunk. */
 static int64_t width(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return count_dims(source, view) == 2 ? source->info.chunk[1 - view->axis] : 1;
 }
 
-/* Chunks side by side in one row of pixels. */
+/* Return the number of chunks side by side in one row of pixels. */
 static int64_t columns(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return view->has_rows ? lw_divide_up(lw_view_row_length(source, view), source->info.chunk[source->info.n_dims - 1]) : 1;
 }
 
-/* Chunks of `size` elements that `length` neighbouring elements out of `all` touch at most. */
+/* Return the most chunks of `size` elements that `length` neighbouring elements, out of `all`, can touch. */
 static int64_t touched(int64_t length, int64_t size, int64_t all)
 {
     return lw_min64(lw_divide_up(length, size) + 1, lw_divide_up(all, size));
 }
 
-/* Chunks that one read touches at most. */
+/* Return the most chunks that one read can touch. */
 static int64_t chunks_touched(const struct lw_source *source, const struct lw_view_spec *view)
 {
     const struct lw_dataset_info *const info = &source->info;
@@ -115,7 +115,7 @@ static int64_t chunks_touched(const struct lw_source *source, const struct lw_vi
     return n;
 }
 
-/* Whether chunks pass whole through memory of their own: all chunks to be decoded, and small ones where the view asks for it. */
+/* Return whether chunks are read whole: chunks with filters always, small ones where the view asks for it and the library reads. */
 static bool takes_chunks_whole(const struct lw_source *source, const struct lw_view_spec *view)
 {
     if (source->info.is_compressed)
@@ -124,23 +124,23 @@ static bool takes_chunks_whole(const struct lw_source *source, const struct lw_v
            lw_dataset_chunk_bytes(&source->info) <= source->format->library->most_whole_bytes;
 }
 
-/* Whether a row of chunks is kept from one read to the next. */
+/* Return whether a row of chunks is kept from one read to the next. */
 static bool keeps_chunks(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return view->chunks == LW_CHUNKS_KEPT && takes_chunks_whole(source, view);
 }
 
-/* Decoders at work at the same time, for a view whose chunks a pool's threads decode. */
+/* Return the number of decoders at work at the same time, for a view whose chunks a pool's threads decode. */
 static int count_decoders(const struct lw_source *source, const struct lw_view_spec *view)
 {
     const int64_t room = lw_max64(1, DECODING_BYTES / lw_decoder_bytes(&source->stored.filters));
     return (int)lw_min64(lw_pool_threads(source->pool), lw_min64(room, chunks_touched(source, view)));
 }
 
-/* ---- how often, how long ---------------------------------------------------------------------------------------------- */
+/* ---- the cost of chunks ---------------------------------------------------------------------------------------------- */
 
-/* Average number of pieces that a chunk is cut into. `all` elements are cut every `piece`, and into chunks of `size`, where the
- * first chunk begins `offset` elements early. Each cut adds a piece, unless it falls on the edge of a chunk. */
+/* Return the average number of pieces into which reads cut a chunk. Reads cut `all` elements every `piece` elements. Chunks have
+ * `size` elements, and the first chunk begins `offset` elements early. A cut adds a piece, unless it falls on a chunk's edge. */
 static double pieces_of_chunk(int64_t size, int64_t piece, int64_t all, int64_t offset)
 {
     if (piece >= all)
@@ -149,7 +149,7 @@ static double pieces_of_chunk(int64_t size, int64_t piece, int64_t all, int64_t 
     return 1 + ((double)size - (double)(offset % divisor == 0 ? divisor : 0)) / (double)piece;
 }
 
-/* The rate counts no more threads than cores: further threads would only wait. */
+/* The assumed rate counts no more threads than cores, because further threads would only wait. */
 struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
                                         const struct lw_reads *reads)
 {
@@ -179,7 +179,7 @@ int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view
 
 /* ---- the row of chunks that is kept from one read to the next -------------------------------------------------------------- */
 
-/* The kept row as a slab. */
+/* Return the kept row as a slab. */
 static struct lw_slab kept_slab(const struct lw_view *view)
 {
     const struct lw_chunk_row *const row = &view->row;
@@ -187,7 +187,7 @@ static struct lw_slab kept_slab(const struct lw_view *view)
                             .into = row->memory, .into_axis = row->count};
 }
 
-/* Whether the kept row has sample `first` of the channels of a slab. */
+/* Return whether the kept row has sample `first` in the channels of a slab. */
 static bool holds(const struct lw_view *view, const struct lw_slab *slab, int64_t first)
 {
     const struct lw_chunk_row *const row = &view->row;
@@ -195,7 +195,7 @@ static bool holds(const struct lw_view *view, const struct lw_slab *slab, int64_
            row->n_channels == slab->n_channels;
 }
 
-/* Copy from the kept row to a part of a slab. The row has all of the part, and lays out its samples as a slab does. */
+/* Copy a part of a slab from the kept row, which has all of the part and the layout of a slab. */
 static void copy_kept(const struct lw_view *view, const struct lw_slab *part)
 {
     const struct lw_chunk_row *const row = &view->row;
@@ -218,18 +218,19 @@ static int64_t kept_bytes(const struct lw_source *source, const struct lw_view_s
 
 /* ---- reads by the library, on the caller's thread ---------------------------------------------------------------------------- */
 
-/* The library returns any part of a chunk, but reads and decodes the whole chunk for it, each time anew. Keeping a row of chunks
- * saves this. A row is all chunks at one place of the axis, over the channels of a read.
+/* The library returns any part of a chunk, but reads and decodes the whole chunk each time. Keeping a row of chunks saves repeats.
+ * A row is all chunks at one place of the axis, over the channels of a read.
  *
- *     axis       |       chunks       |       chunks       |       chunks       |
+ *     axis        |       row 0        |       row 1        |       row 2        |
  *     reads       |  0  |  1  |  2  |  3  |  4  |  5  | ...
- *     row kept    the first is decoded once for reads 0 to 3, which copy from it, the second for 3 to ... */
+ *
+ * Row 0 is decoded once, and reads 0 to 3 copy from it; then row 1 takes its place for the reads from 3 on. */
 
-/* File bytes that one call reads where channels are picked out of contiguous rows. */
+/* Most bytes that one call reads from the file where channels are picked out of contiguous rows. */
 #define PICKED_BYTES ((int64_t)32 << 20)
 
 /* Normally one call reads a whole slab. If channels are picked out of contiguous rows and no row of chunks is kept, each call
- * fills the bounce buffer: with as many rows as fit, or with a part of one row. */
+ * fills the bounce buffer with as many rows as fit, or with a part of one row. */
 static struct lw_calls plan_calls(const struct lw_source *source, const struct lw_view_spec *spec)
 {
     if (source->is_pooled || !picks_channels(source, spec) || keeps_chunks(source, spec))
@@ -253,7 +254,7 @@ static int read_part(const struct lw_view *view, const struct lw_view_spec *spec
     return lw_source_fail(view->source, spec->start + slab->first, spec->start + slab->first + slab->count, &reason, err);
 }
 
-/* Read part of a time-slow view as it lies in the file, including the channels between picked ones. */
+/* Read a slab of a time-slow view as it lies in the file, with the channels between the picked ones. */
 static int read_all_between(const struct lw_view *view, const struct lw_slab *slab, char *into, struct lw_error *err)
 {
     struct lw_view_spec spec = view->spec;
@@ -263,7 +264,7 @@ static int read_all_between(const struct lw_view *view, const struct lw_slab *sl
     return read_part(view, &spec, &all, err);
 }
 
-/* Copy every `step`-th sample of rows to their places in a time-slow slab. A row spans the channels of `part` in the file. */
+/* Copy the picked channels of rows to their places in a time-slow slab. A row has all of the file's channels that `part` spans. */
 static void pick(const struct lw_view *view, const char *rows, const struct lw_slab *part, const struct lw_slab *slab)
 {
     const size_t bytes = (size_t)lw_view_sample_bytes(view->source, &view->spec);
@@ -296,7 +297,7 @@ static int read_slab(const struct lw_view *view, const struct lw_slab *slab, str
     return rc;
 }
 
-/* Read the row of chunks with sample `first` of the view, for the channels of a slab, with any channels between picked ones. */
+/* Keep the row of chunks with sample `first` of the view, for the channels of a slab and any between them; read it if needed. */
 static int hold_row(struct lw_view *view, const struct lw_slab *slab, int64_t first, struct lw_error *err)
 {
     if (holds(view, slab, first))
@@ -316,7 +317,6 @@ static int hold_row(struct lw_view *view, const struct lw_slab *slab, int64_t fi
     return rc;
 }
 
-/* Copy a part of a slab from the kept row. */
 static void copy_row(const struct lw_view *view, const struct lw_slab *part)
 {
     const int64_t row_bytes = extent(&view->spec, part->n_channels) * lw_view_sample_bytes(view->source, &view->spec);
@@ -326,8 +326,8 @@ static void copy_row(const struct lw_view *view, const struct lw_slab *part)
         copy_kept(view, part);
 }
 
-/* Return the end of the part of a slab that begins at `first` and is read in one way; *is_straight tells which way. Whole rows of
- * chunks are read straight into the slab. Cut rows, at both ends of a slab, are read into the kept row and copied. */
+/* Return the end of the part of a slab, from `first` on, that is read in one way. Whole rows of chunks are read straight into the
+ * slab (*is_straight). Rows that the ends of the slab cut are read into the kept row and copied. */
 static int64_t end_of_part(const struct lw_view *view, const struct lw_slab *slab, int64_t first, bool *is_straight)
 {
     const struct lw_view_spec *const spec = &view->spec;
@@ -361,25 +361,24 @@ static int read_by_library(struct lw_view *view, const struct lw_slab *slab, str
 
 /* ---- reads by the threads of a pool (cells.h) -------------------------------------------------------------------------------- */
 
-/* The part of a chunk that a read does not need is kept for the next read.
+/* The end of the last row of chunks, behind a read's samples, is kept for the next read.
  *
- *  axis      |       chunks       |       chunks       |       chunks       |
+ *  axis      |       row 0        |       row 1        |       row 2        |
  *  reads     |       0       |       1       |       2       |
- *  row       .               |kept|          .               kept by read 0 for read 1, which decodes the second chunks
- *                                                            and keeps the rest of them for read 2
+ *  kept                      |aaaa|          |bbbbbbbbb|      read 0 keeps a for read 1, which decodes row 1 and keeps b for read 2
  *
- * The main thread finds the chunks of a slab, copies what is kept, and starts the batch. */
+ * The main thread finds the chunks of a slab, copies the kept samples, and starts the threads. */
 
 #define MIB ((int64_t)1 << 20)
 
-/* Bytes that one thread reads at a time. Each thread gets several pieces of a read, so that all end together, but pieces stay long
- * enough for the storage. A piece that goes through a bounce buffer fits a cache. */
+/* Bytes that one thread reads at a time. Each thread gets several pieces of a read, so that all threads end together, but pieces
+ * stay long enough for the storage. A piece that goes through a bounce buffer fits a cache. */
 #define LEAST_CELL_BYTES (MIB / 4)
 #define MOST_CELL_BYTES (4 * MIB)
 #define BOUNCE_BYTES MIB
 enum { PIECES_PER_THREAD = 4 };
 
-/* Whether lw_cells reads in short pieces, for a slab that is longer than the read. */
+/* Return whether the largest read consists of short pieces. Memory rows are taken to be longer than the read, so not contiguous. */
 static bool needs_bounce(const struct lw_source *source, const struct lw_view_spec *spec)
 {
     const struct lw_slab largest = {.count = spec->max_axis, .n_channels = spec->max_channels, .into_axis = spec->max_axis + 1};
@@ -393,7 +392,7 @@ static bool needs_bounce(const struct lw_source *source, const struct lw_view_sp
     return lw_bytes_box_bounces(&box);
 }
 
-/* The settings that are the same for all reads. */
+/* Return the settings that all reads of a view share. */
 static struct lw_cells plan_cells(const struct lw_source *source, const struct lw_view_spec *spec)
 {
     struct lw_cells cells = {.source = source, .axis = spec->axis};
@@ -412,7 +411,7 @@ static int64_t count_tiles(const struct lw_source *source, const struct lw_view_
     return source->stored.is_chunked ? chunks_touched(source, spec) : 1;
 }
 
-/* Make the kept row the rest of the slab's last chunks behind the end of the slab. It is empty if the slab ends where they do. */
+/* Let the read also fill the kept row: the samples of the slab's last chunks behind the slab, none if both end together. */
 static void keep_rest(struct lw_view *view, const struct lw_slab *slab)
 {
     const struct lw_view_spec *const spec = &view->spec;
@@ -425,7 +424,7 @@ static void keep_rest(struct lw_view *view, const struct lw_slab *slab)
         view->read.targets[view->read.n_targets++] = target_of(view->source, spec, &row);
 }
 
-/* Start a read; what the kept row has of the slab's beginning is copied. */
+/* Copy the beginning of a slab as far as the kept row has it, and start to read the rest. */
 static int begin_pooled(struct lw_view *view, const struct lw_slab *slab, struct lw_error *err)
 {
     struct lw_slab rest = *slab;
@@ -466,7 +465,7 @@ int lw_view_open(const struct lw_dataset_info *described, int least_dims, int mo
     return rc;
 }
 
-/* Wait for a read under way, and free what lw_view_select has allocated. */
+/* Wait for a read under way, and free the memory of lw_view_select. */
 static void release(struct lw_view *view)
 {
     if (view->read.cells)
