@@ -4,7 +4,7 @@
  *     halo.h  each round: the last samples of a rank's slice go to the next rank, whose filters need them
  *     raw.h   the MPI communicator itself, for the few files that may include mpi.h
  *
- * Every rank calls Collective functions, in one order, with the same counts. Errors of MPI end all ranks with LW_ESYSTEM. */
+ * Every rank calls functions marked Collective in one order, with the same counts. Errors of MPI end all ranks: LW_ESYSTEM. */
 #pragma once
 
 #include "base/error.h"
