@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-static const int architectures[] = {__CUDA_ARCH_LIST__};        /* compiled into this program, ascending; 800 means 8.0 */
+static const int architectures[] = {__CUDA_ARCH_LIST__};        /* architectures with compiled kernels, ascending; 800 means 8.0 */
 
 __global__ void any_kernel() {}
 
@@ -23,8 +23,8 @@ static int count_devices(int *count, struct lw_error *err)
     return lw_cuda_check(status, "looking for CUDA devices", err);
 }
 
-/* Refuse devices that the compiled code does not fit. Kernels compiled for less than 9.0 lack clusters and dependent launches, but
- * the host asks for both on devices of 9.0 and later. Such kernels would run there and compute wrong results. */
+/* Refuse devices that the compiled code does not fit. Kernels compiled for less than 9.0 contain neither clusters nor waits of
+ * dependent launches, but the host uses both on devices of 9.0 and later. There these kernels would compute wrong results. */
 static int check_code(const struct lw_device *device, struct lw_error *err)
 {
     const int capability = device->major * 10 + device->minor, oldest = architectures[0] / 10;
@@ -67,7 +67,7 @@ static int read_properties(int index, struct lw_device *device, struct lw_error 
     return check_code(device, err);
 }
 
-/* Slurm's --gpus-per-task shows each rank a device of its own, so a count of 1 does not mean that ranks share it. */
+/* Refuse more ranks on a node than visible devices, unless ranks may share, or see a device each (Slurm's --gpus-per-task). */
 static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struct lw_error *err)
 {
     const char *const resources = getenv("SLURM_TRES_PER_TASK");
@@ -106,7 +106,7 @@ int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, 
     int n_devices, rc;
     (void)((rc = find_device(spec, &n_devices, device, err)) || (rc = start_device(device, err)) ||
            (rc = lw_cuda_check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the device's free memory", err)));
-    device->usable_bytes = (int64_t)(free_bytes / 20 * 19);     /* the driver needs some for modules, and cuFFT for its tables */
+    device->usable_bytes = (int64_t)(free_bytes / 20 * 19);     /* the driver needs the rest for modules, cuFFT for tables */
     return rc;
 }
 

@@ -1,4 +1,4 @@
-/* device.h - the GPU that this rank drives, and its context. No context is created on any other device. */
+/* device.h - the GPU that this rank drives (the device), and its CUDA context. The rank creates no context on any other GPU. */
 #pragma once
 
 #include "base/linkage.h"
@@ -13,9 +13,9 @@ struct lw_device {
     char bus[16];                   /* PCI bus address: "0000:1b:00.0" */
     int major, minor;               /* compute capability */
     int n_multiprocessors;
-    int shared_bytes;               /* largest shared memory of a block */
-    int64_t memory_bytes;
-    int64_t usable_bytes;           /* free bytes once the context exists; ranks that share the device divide them */
+    int shared_bytes;               /* most dynamic shared memory of a thread block */
+    int64_t memory_bytes;           /* memory of the device */
+    int64_t usable_bytes;           /* 95% of the bytes free once the context exists; ranks that share the device divide them */
 };
 
 struct lw_cuda_engine {
@@ -28,15 +28,15 @@ static inline const struct lw_device *lw_cuda_device_of(const struct lw_engine *
     return &((const struct lw_cuda_engine *)engine)->device;
 }
 
-/** Take device `node_rank` modulo the visible devices and create its context.
- * LW_ECONFIG if the node has more ranks than visible devices and they may not share. LW_ESYSTEM if there is no device, or this
- * build cannot use it. */
+/** Choose the visible device whose number is spec->node_rank modulo their count, create its context, and fill *device.
+ * LW_ECONFIG if the node has more ranks than visible devices, and ranks may not share a device. LW_ESYSTEM if there is no device,
+ * or none that this build has code for. */
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err);
 
-/** Create the context ahead of lw_device_open, which finds it ready and reports any failure. May run on any thread. */
+/** Create the context before lw_device_open, to save its time there; lw_device_open reports any failure. May run on any thread. */
 void lw_device_warm_up(const struct lw_engine_spec *spec);
 
-/** Return whether lw_device_open would find a device; `text` names it, or tells what is missing. Creates no context. */
+/** Return whether lw_device_open would find a device; `text` is then its name, else the reason. Creates no context. */
 bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT]);
 
 LW_C_END

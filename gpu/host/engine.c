@@ -1,14 +1,13 @@
 /* engine.c - the CUDA engine: it drives one GPU, and passes each block through the buffers of a slot.
  *
- *     pinned input --H2D--> device input --kernels--> device output --D2H--> pinned output
+ *     pinned input --H2D--> device input --kernels--> device products --D2H--> pinned products
  *
  * Kernels run on the slot's own stream. Copies run on two streams that all slots share, one per direction. With copy streams per
- * slot, the copies of two slots in one direction would share the link: both would end late, and the link would idle afterwards.
+ * slot, copies of two slots in one direction would share the link: both would end late, and the link would idle afterwards.
+ * A table's number of rows is known only when the block is done; its rows are then copied on the slot's own stream.
  *
- * The number of rows of a table is known only when the block is done; then the rows are copied on the slot's own stream.
- *
- * A slot's input may be filled as soon as the slot is created, while its memory is still being pinned. The first submit waits for
- * the pinning, and reports its failure. */
+ * A slot's input may be filled as soon as the slot exists, while its memory is still being pinned. The first submit waits for
+ * the pinning, and reports it if it failed. */
 #include "base/memory.h"
 #include "engine/registry.h"
 #include "gpu/device/convert.h"
@@ -31,9 +30,9 @@
 struct slot_cuda {
     struct lw_slot base;                    /* input and output are pinned */
     cudaStream_t stream;
-    cudaEvent_t begun, arrived, computed, done;
-    struct lw_pinned pinned;                /* holds the pinned buffers below */
-    void *device;
+    cudaEvent_t begun, arrived, computed, done;     /* begin and end of the copy in, end of the kernels, end of the copies out */
+    struct lw_pinned pinned;                /* host memory of input, products and report */
+    void *device;                           /* device memory of input, products, work and report */
     void *device_input, *device_products[LW_OP_PRODUCTS], *device_work;
     struct lw_nan_report *report, *device_report;
     bool is_submitted;                      /* submitted and not waited for yet */
@@ -77,7 +76,7 @@ static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *e
     return LW_OK;
 }
 
-/* Destroy the slot after all work on its streams has finished. */
+/* Wait for all work on the slot's streams, then destroy the slot. */
 static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
 {
     struct slot_cuda *const s = of(slot);
@@ -119,7 +118,7 @@ static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *
     return LW_OK;
 }
 
-/* Make `stream` wait for `event`, which is recorded on `before` here. */
+/* Make `stream` wait for the work that has been enqueued on stream `before` so far, by means of `event`. */
 static cudaError_t follow(cudaStream_t stream, cudaEvent_t event, cudaStream_t before)
 {
     const cudaError_t status = cudaEventRecord(event, before);
@@ -141,14 +140,14 @@ static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_err
     return lw_cuda_check(status, "copying a block to the device", err);
 }
 
-/* Bytes that the kernels have written of an array: the block's outputs, packed; 0 for a table. */
+/* Return the bytes of a product that the kernels write for a block: the block's outputs, packed; 0 for a table. */
 static int64_t written_bytes(const struct lw_op *op, int product, const struct lw_block *block)
 {
     const struct lw_op_product *const p = &op->plan.products[product];
     return p->n_planes * lw_op_outputs(&op->plan, product, block) * block->n_channels * p->width * (int64_t)lw_type_bytes(p->type);
 }
 
-/* Swap bytes of samples in the other byte order, in place: the slot owns its input until the next block is copied in. */
+/* Reverse the bytes of each scalar in place, if `type` is in the other byte order. Input may be changed: the slot owns it. */
 static int order_bytes(struct lw_type type, void *data, int64_t bytes, cudaStream_t stream, struct lw_error *err)
 {
     if (!type.is_swapped)
@@ -210,8 +209,8 @@ static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block 
     return rc;
 }
 
-/* Set the seconds that the device was busy with this slot, from begun to done. Slots overlap, so time before the end of the
- * previous slot does not count, unless that slot has been submitted again since. */
+/* Set the seconds that the device was busy with this slot: from `begun` to `done`. Slots overlap, so only the time after the
+ * previous slot's `done` counts, unless that slot has been submitted again since. */
 static cudaError_t find_busy(struct lw_op *op, struct slot_cuda *slot)
 {
     struct slot_cuda *const before = op->waited;
@@ -227,7 +226,7 @@ static cudaError_t find_busy(struct lw_op *op, struct slot_cuda *slot)
     return status;
 }
 
-/* Drop rows whose output is NaN: the filter's taps touch a sample there that is not finite. */
+/* Drop the rows whose output is NaN because the filter's taps touch a sample that is not finite. */
 static void drop_spoilt(struct lw_slot_product *table)
 {
     struct lw_crossing *const rows = table->data;
@@ -238,7 +237,7 @@ static void drop_spoilt(struct lw_slot_product *table)
     table->n_rows = kept;
 }
 
-/* Copy the rows of the table to the host, if there is a table and it had room for all of them. */
+/* If there is a table, set its number of rows, and copy the rows to the host unless there are more than the table has room for. */
 static int take_rows(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
     const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
@@ -281,7 +280,7 @@ static int slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *er
     return take_rows(op, s, err);
 }
 
-/* Only n_rows of the report is reset: the host has already read the other fields. */
+/* Make the rows of a part. Of the report only n_rows is reset and read: slot_wait has read the other fields. */
 static int again(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err)
 {
     struct slot_cuda *const s = of(slot);
@@ -300,7 +299,7 @@ static int again(struct lw_op *op, struct lw_slot *slot, const struct lw_part *p
 
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
-/* Operations that work block by block. LW_OP_SFFT is absent: it has solvers of its own, and no caller plans an operation for it. */
+/* Operations that work block by block. LW_OP_SFFT has solvers instead, and no caller plans an operation for it. */
 static const struct lw_cuda_op_ops *const operations[] = {
     [LW_OP_OLS] = &lw_cuda_op_ols,
     [LW_OP_CONV2D] = &lw_cuda_op_conv2d,
@@ -313,7 +312,7 @@ static void describe(const struct lw_engine *engine, char *text, size_t size)
     snprintf(text, size, "%s, %s, %s", device->name, device->uuid, lw_bytes_text(device->memory_bytes, memory));
 }
 
-/* The number of multiprocessors counts, too: it sets how many blocks run at a time, which orders the sums of sfft's recovery. */
+/* The text has the number of multiprocessors, since results depend on it: it sets the order of the sums in sfft's recovery. */
 static void architecture(const struct lw_engine *engine, char *text, size_t size)
 {
     const struct lw_device *const device = lw_cuda_device_of(engine);
@@ -340,7 +339,7 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
 {
     const struct lw_cuda_op_memory memory = memory_of(engine, spec, plan, count, n_channels);
     struct slot_cuda counted = {0};
-    /* Set-up memory is freed before the slots are allocated, so only the larger of the two counts. */
+    /* Set-up memory is freed before slots are allocated: only the larger of the two counts. */
     const int64_t setup = lw_device_bytes(memory.setup_bytes), slots = lw_device_bytes(lay_out_device(&counted, &memory)) * depth;
     return (struct lw_bytes){
         .host = (int64_t)sizeof counted * depth + memory.host_bytes, .pinned = lay_out_pinned(&counted, &memory) * depth,
@@ -361,7 +360,7 @@ static void op_destroy(struct lw_op *op)
     lw_free(op);
 }
 
-/* Run the operation's set-up and wait for its end. */
+/* Make the operation's streams and threads, call its `create`, and wait for the work on the device. */
 static int set_up(struct lw_op *op, struct lw_error *err)
 {
     int rc;
@@ -423,7 +422,7 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
     }
     engine->base = (struct lw_engine){
         .ops = &engine_ops,
-        .depth = 4,             /* one block is read, one copied in, one computed and copied out, one written */
+        .depth = 4,             /* slots: one block is read, one copied in, one computed and copied out, one written */
         .n_workers = 1,
         .device_bytes = engine->device.usable_bytes,
     };

@@ -58,7 +58,7 @@ int lw_cuda_no_memory(cudaError_t status, const char *what, int64_t bytes, int i
 {
     if (status != cudaErrorMemoryAllocation)
         return lw_cuda_check(status, what, err);
-    cudaGetLastError();         /* clear the status: it is reported here, and must not appear again at a later launch */
+    cudaGetLastError();         /* clears the runtime's status, else the next check of a launch would report it again */
     char needed[24], room[24];
     lw_bytes_text(bytes, needed);
     if (!is_device)

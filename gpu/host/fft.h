@@ -1,4 +1,4 @@
-/* fft.h - cuFFT plans for batched in-place transforms. The caller provides their work memory. */
+/* fft.h - cuFFT plans for batches of in-place transforms. The caller provides the plans' work memory. */
 #pragma once
 
 #include "base/error.h"
@@ -15,11 +15,11 @@ struct lw_cuda_fft {
     bool is_open;               /* there is a handle to destroy */
 };
 
-/** Return the bytes of work memory for `batch` transforms of `length` points. 0 if cuFFT cannot tell; lw_cuda_fft_create then
- * meets the same failure and reports it. Needs the device's context. */
+/** Return the bytes of work memory for `batch` transforms of `length` points; 0 if cuFFT fails. lw_cuda_fft_create meets the same
+ * failure and reports it. Needs the device's context. */
 int64_t lw_cuda_fft_bytes(int64_t length, cufftType type, int batch);
 
-/** Create a plan. LW_ESYSTEM.
+/** Create a plan in *fft, which is all zero. LW_ESYSTEM; *fft must then be destroyed, too.
  * @param work  lw_cuda_fft_bytes of device memory, borrowed for the plan's life
  * @param what  the step that an error message names */
 int lw_cuda_fft_create(struct lw_cuda_fft *fft, int64_t length, cufftType type, int batch, void *work, const char *what,

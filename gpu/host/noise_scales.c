@@ -8,7 +8,7 @@ int64_t lw_cuda_scales_bytes(const struct lw_search *search, int64_t n, enum lw_
     return lw_search_is_needed(search) ? n * (precision == LW_SINGLE ? 4 : 8) : 0;
 }
 
-/* A search for crossings has a threshold. A search for the best filter alone has none: any common factor gives the same order. */
+/* A search for the best filter alone has no threshold: 1 stands in for it, because any common factor leaves the order the same. */
 double lw_cuda_scale_of(const struct lw_search *search, int64_t i)
 {
     const double sigma = search->noise ? search->noise[i] : 1;

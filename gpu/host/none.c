@@ -1,4 +1,4 @@
-/* none.c - the stand-in for the CUDA engine in a lapwing built without CUDA: it tells the user so. */
+/* none.c - the stand-in for the CUDA engine in a lapwing built without CUDA: it tells the user that there is no CUDA engine. */
 #include "engine/registry.h"
 
 #include <stdio.h>

@@ -8,11 +8,10 @@
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23          /* Linux has it since 5.14, the C library's headers since later */
+#define MADV_POPULATE_WRITE 23          /* Linux has this advice since 5.14; older headers of the C library do not define it */
 #endif
 
-/* More threads would not help: clearing pages is bound by memory bandwidth. */
-#define MOST_THREADS 8
+#define MOST_THREADS 8                  /* more do not help: memory bandwidth limits the clearing of pages */
 
 #define PIECE_BYTES ((int64_t)8 << 20)
 #define HUGE_PAGE ((uintptr_t)2 << 20)
@@ -22,7 +21,7 @@ int lw_pinned_threads(struct lw_pool **out, struct lw_error *err)
     return lw_pool_create((int)lw_min64(lw_proc_cores(), MOST_THREADS), out, err);
 }
 
-/* Create a piece's pages; after the last piece register the memory, which creates pages that MADV_POPULATE_WRITE could not. */
+/* Create a piece's pages. After the last piece, register the memory; this also creates pages where madvise failed. */
 static int make_pages(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     struct lw_pinned *const pinned = context;
@@ -31,14 +30,14 @@ static int make_pages(void *context, int64_t piece, int thread, struct lw_error 
     madvise((char *)pinned->memory + first, (size_t)lw_min64(PIECE_BYTES, pinned->bytes - first), MADV_POPULATE_WRITE);
     if (__atomic_sub_fetch(&pinned->n_left, 1, __ATOMIC_ACQ_REL) > 0)
         return LW_OK;
-    cudaError_t status = cudaSetDevice(pinned->device);         /* the runtime keeps a current device for each thread */
+    cudaError_t status = cudaSetDevice(pinned->device);         /* the runtime has a current device for each thread */
     if (status == cudaSuccess)
         status = cudaHostRegister(pinned->memory, (size_t)pinned->bytes, cudaHostRegisterDefault);
     pinned->is_registered = status == cudaSuccess;
     return pinned->is_registered ? LW_OK : lw_cuda_no_memory(status, "the buffers of a block", pinned->bytes, 0, err);
 }
 
-/* Reserve memory that starts at a huge page. A child process does not inherit it: copy-on-write must not move its pages. */
+/* Reserve memory that starts at a huge page. Child processes do not inherit it, since copy-on-write would move pinned pages. */
 static void *reserve(int64_t bytes)
 {
     const size_t whole = (size_t)bytes + HUGE_PAGE;
