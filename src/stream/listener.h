@@ -6,19 +6,19 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* Progress of a run. All ranks have handed the outputs of the rounds before `n_rounds` to the file, and no others; the flaws
- * and rows are those found in these rounds. Outputs are counted on the axis times channels, in the fixed order of rounds: a run
- * on other ranks or with other rounds counts the same outputs. Outputs that an earlier run has written are included. */
+/* Progress of a run: its first n_rounds rounds are written on all ranks, that is handed to the file, but not yet flushed. Outputs,
+ * rows and flaws are those of these rounds, and of the interrupted run that this run continues. Outputs are counted on the axis
+ * times channels, so that their number does not depend on ranks and rounds. */
 struct lw_written {
     int64_t n_rounds;           /* rounds of this run that are written */
-    int64_t n_outputs, all_outputs;
-    int64_t n_rows;             /* rows of the growing table, on rank 0; LW_ROWS_TOO_MANY: there will be no result */
+    int64_t n_outputs, all_outputs;     /* outputs written; outputs of the whole result */
+    int64_t n_rows;             /* rows of the table, on rank 0; LW_ROWS_TOO_MANY: there will be no result */
     struct lw_flaws flaws;      /* flaws that this rank has found */
 };
 
 #define LW_ROWS_TOO_MANY (-1)
 
-/* Handle progress. Collective. @return  an error ends the run; all ranks return the same code */
+/* Take note of progress. Collective. @return  LW_OK, or an error that ends the run; the same code on all ranks */
 typedef int lw_listener_fn(void *context, const struct lw_written *written, struct lw_error *err);
 
 #define LW_LISTENERS 4

@@ -4,15 +4,15 @@
  *     engine        compute 0 | compute 1 | compute 2 |
  *     I/O threads             | write 0   | write 1   |
  *
- * Every rank takes the same steps in the same order. Round r has these:
+ * Every rank takes the same steps in the same order. The steps of round r:
  *
- *     wait      until the slice of round r is read into its slot
+ *     wait      wait until the slice of round r is read into its slot
  *     halo      receive the samples before the slice from the previous rank (rank 0: the carry of round r - 1, or the prologue)
  *     compute   hand the slot to the engine
- *     read      begin to read the slice of round r + 1, into the slot that was written longest ago
+ *     read      begin to read the slice of round r + 1, into the slot whose products were written longest ago
  *     write     begin to write the products of the blocks that the engine has finished
  *
- * Ranks agree on failure before each collective step. */
+ * Before each collective step the ranks agree whether any of them has failed. */
 #include "stream/loop.h"
 
 #include "stream/not_finite.h"
@@ -41,18 +41,18 @@ struct lw_loop {
         struct lw_slot *slot;
         struct lw_block block;
         struct lw_window_part part;
-        int rc;                         /* code of its begin, reported once the slice is waited for */
+        int rc;                         /* code of beginning to read; end_read reports it, with `err` */
         struct lw_error err;
     } reading;
-    struct {                            /* blocks that are being written: a ring, oldest first */
+    struct {                            /* ring of the blocks that are being written */
         struct lw_slot *slot;
         struct lw_sink_writes writes;
-        struct lw_flaws flaws;          /* flaws of all blocks up to this one */
-        int64_t n_rows;                 /* rows of the table, likewise */
+        struct lw_flaws flaws;          /* flaws in all blocks up to this one */
+        int64_t n_rows;                 /* rows of the table from all blocks up to this one */
     } writing[LW_MAX_DEPTH];
     int oldest_writing, n_writing;
-    struct lw_flaws early[LW_MAX_DEPTH];        /* flaws found in a slot's samples before the engine has them */
-    struct lw_flaws flaws;              /* copies of samples beyond the ends are not counted */
+    struct lw_flaws early[LW_MAX_DEPTH];        /* flaws that the loop finds in each slot; they count once the block is done */
+    struct lw_flaws flaws;              /* flaws in all finished blocks; the boundary's copies of samples do not count */
     struct lw_written written;
 };
 
@@ -83,7 +83,7 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
     return lw_candidates_create(&candidates, &loop->candidates, err);
 }
 
-/* Wait until the oldest block is written, and remove it from the ring. */
+/* Wait until the oldest block of the ring is written, and remove it. */
 static int end_oldest(struct lw_loop *loop, struct lw_error *err)
 {
     const int rc = lw_sinks_end(&loop->sinks, &loop->writing[loop->oldest_writing].writes, err);
@@ -117,7 +117,7 @@ void lw_loop_destroy(struct lw_loop *loop)
 {
     if (!loop)
         return;
-    /* Memory that is being read into or written from must not be freed. */
+    /* Reads and writes in progress still use the memory: wait for them first. */
     if (loop->window)
         lw_window_end(loop->window, NULL);
     while (loop->n_writing > 0)
@@ -136,13 +136,12 @@ const struct lw_written *lw_loop_written(const struct lw_loop *loop) { return &l
 
 const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop) { return &loop->flaws; }
 
-/* Offset from a block's first output to the window position of its first own sample: the job's look-ahead plus the samples that
+/* Window position of a block's first own sample minus the number of its first output: the job's look-ahead plus the samples that
  * the engine needs behind a block. */
 static int64_t look_ahead(const struct lw_loop *loop) { return loop->setup->job.look_ahead + loop->plan->op.after; }
 
 /* ---- one round ----------------------------------------------------------------------------------------------------- */
 
-/* Flaws found in a slot's samples before the engine has them; they count once the slot's block is done. */
 static struct lw_flaws *early_of(struct lw_loop *loop, const struct lw_slot *slot)
 {
     return &loop->early[lw_pipeline_number(loop->pipeline, slot)];
@@ -153,8 +152,8 @@ static struct lw_samples_view view_of(const struct lw_loop *loop, const struct l
     return (struct lw_samples_view){&loop->setup->job.op, loop->plan->op.input_width, part};
 }
 
-/* Read the samples before the first slice: boundary samples and the look-ahead. A resumed run does not count them: they were in
- * slices of the earlier run. */
+/* Read the prologue of a block into the carry, and count its flaws. If the block is not at the start of the axis, a resumed run
+ * begins with it: the interrupted run has counted these flaws. */
 static int read_prologue(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
 {
     const struct lw_job *const job = &loop->setup->job;
@@ -173,7 +172,7 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     const int64_t last = lw_min64(part.end, job->n_samples);
     const int64_t first = lw_max64(part.begin, 0);
     const struct lw_samples_view view = view_of(loop, &part);
-    struct lw_flaws *const flaws = early_of(loop, loop->reading.slot);      /* the engine counts only a slice's own samples */
+    struct lw_flaws *const flaws = early_of(loop, loop->reading.slot);      /* the engine counts own samples only */
     const int64_t bad = lw_not_finite_count(&view, first, last);
     if (bad > 0)
         lw_not_finite_locate(&view, first, last, job->view.start, flaws);
@@ -184,7 +183,7 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     return LW_OK;
 }
 
-/* The own samples of a block, as placed in its slot. */
+/* Return the own samples of a block, and their place in its slot. */
 static struct lw_window_part slice_of(const struct lw_loop *loop, const struct lw_block *block, const struct lw_slot *slot)
 {
     const int64_t halo = loop->plan->op.halo;
@@ -198,13 +197,12 @@ static struct lw_window_part slice_of(const struct lw_loop *loop, const struct l
     return part;
 }
 
-/* Clock of this thread's own work: it stands still while the pool's threads, whose time counts separately, work in the lane. */
+/* Return a clock of this thread's work, s. It stands still while threads of the pool work in `lane`: these count separately. */
 static double own_clock(const struct lw_loop *loop, enum lw_lane lane)
 {
     return lw_now() - lw_pool_busy_seconds(loop->setup->pool, lane);
 }
 
-/* Begin to read the slice of a round. */
 static void begin_read(struct lw_loop *loop, int64_t round)
 {
     const struct lw_block block = lw_rounds_block(&loop->plan->rounds, round, lw_comm_rank(loop->setup->comm));
@@ -230,7 +228,7 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
     }
     const int rc = lw_window_end(loop->window, err);
     const struct lw_samples_view view = view_of(loop, part);
-    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies that the engine counts */
+    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies, which the engine counts */
         early_of(loop, loop->reading.slot)->n_not_finite -=
             lw_not_finite_count(&view, lw_max64(part->begin, job->n_samples), part->end);
     return rc;
@@ -251,7 +249,7 @@ static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
     loop->report->seconds[LW_LOOP_HALO] += lw_now() - start;
     lw_timeline_end(LW_START_READ);
     if (loop->setup->mask && loop->reading.block.count > 0) {
-        struct lw_window_part part = loop->reading.part;        /* includes the halo */
+        struct lw_window_part part = loop->reading.part;        /* extended by the halo */
         part.begin -= part.into_first;
         part.into_first = 0;
         rc = lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, slot), &part, err);
@@ -287,7 +285,7 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
     rc = rc ? rc : check_finite(loop, slot, err);
     if ((rc = lw_comm_agree(loop->setup->comm, rc, err)))
         return rc;
-    /* The slot still holds its samples, which tell the positions. Positions behind the end of the axis are copies. */
+    /* The slot still holds the samples, so that flaws can be located. Positions beyond the axis hold copies and are left out. */
     const struct lw_job *const job = &loop->setup->job;
     const struct lw_window_part part = slice_of(loop, &slot->block, slot);
     const struct lw_samples_view view = view_of(loop, &part);
@@ -312,7 +310,7 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
     return LW_OK;
 }
 
-/* Wait until the oldest block is written, free its slot, and call the listeners. */
+/* Wait until the oldest block of the ring is written, release its slot, and call the listeners. */
 static int end_write(struct lw_loop *loop, struct lw_error *err)
 {
     const int place = loop->oldest_writing;
@@ -338,7 +336,7 @@ static int free_slot(struct lw_loop *loop, struct lw_error *err)
     return rc;
 }
 
-/* Begin to write finished blocks until the engine has only `n_left` blocks to work on. */
+/* Wait for the engine's oldest blocks and begin to write them, until only `n_left` blocks are left to the engine. */
 static int take_finished(struct lw_loop *loop, int n_left, struct lw_error *err)
 {
     int rc = LW_OK;

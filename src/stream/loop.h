@@ -10,18 +10,18 @@
 #include "stream/plan.h"
 #include "stream/sink.h"
 
-/* Stages of the report whose seconds the loop counts. */
+/* Stages of a round, whose seconds the loop adds to the report. */
 enum lw_loop_stage { LW_LOOP_READ, LW_LOOP_HALO, LW_LOOP_COMPUTE, LW_LOOP_WRITE };
 
-/* Borrowed for the loop's life. */
+/* Input of lw_loop_create. All pointers are borrowed for the loop's life. */
 struct lw_loop_spec {
     struct lw_setup *setup;
     const struct lw_plan *plan;
     struct lw_writer *writer;           /* its datasets are the job's products */
     struct lw_report *report;
     struct lw_listeners listeners;      /* called after each write */
-    int64_t n_rows;                     /* rows of the growing table that an earlier run has left */
-    struct lw_flaws flaws;              /* flaws that the earlier run has found, on rank 0 */
+    int64_t n_rows;                     /* rows of the table that an interrupted run has left */
+    struct lw_flaws flaws;              /* flaws that the interrupted run found; on rank 0 */
 };
 
 struct lw_loop;
@@ -30,15 +30,15 @@ struct lw_loop;
 int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct lw_error *err);
 void lw_loop_destroy(struct lw_loop *loop);                 /* NULL is legal */
 
-/** Run rounds [begin, end), which continue the rounds run before; the first call begins at round 0. Allocates nothing.
+/** Run rounds [begin, end). The first call begins at round 0, each other where the last one ended. Allocates nothing.
  * Collective; every rank returns the same code. */
 int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_error *err);
 
 /** Finish after the last round. LW_EDATA: more peaks were found than the result may hold. Collective. */
 int lw_loop_finish(struct lw_loop *loop, struct lw_error *err);
 
-/** Return the progress that the listeners were last called with, however the run ended. */
+/** Return the progress at the last call of the listeners, however the run ended; before the first call, the initial progress. */
 const struct lw_written *lw_loop_written(const struct lw_loop *loop);
 
-/** Return the flaws that this rank has found in its data. */
+/** Return the flaws that this rank has found, those of the interrupted run included. */
 const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop);

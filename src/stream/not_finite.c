@@ -28,7 +28,7 @@ static int64_t chunk_of(const struct lw_samples_view *view)
     return lw_max64(1, CHUNK_VALUES / (view->part->n_channels * view->width));
 }
 
-/* Position of the first or the last non-finite sample in [begin, end); there is at least one. */
+/* Return the position of the first or the last non-finite sample in [begin, end), which holds at least one. */
 static int64_t narrow(const struct lw_samples_view *view, int64_t begin, int64_t end, bool is_first)
 {
     while (end - begin > 1) {
@@ -41,7 +41,8 @@ static int64_t narrow(const struct lw_samples_view *view, int64_t begin, int64_t
     return begin;
 }
 
-/* Position after the last non-finite sample. @param n_sought  values examined so far by the run; increased */
+/* Return the position after the last non-finite sample; after MOST_VALUES values, a bound, with *is_rough set.
+ * @param n_sought  values that the run has examined so far; increased */
 static int64_t find_end(const struct lw_samples_view *view, int64_t begin, int64_t end, int64_t *n_sought, bool *is_rough)
 {
     const int64_t chunk = chunk_of(view);

@@ -4,14 +4,13 @@
 
 #include <assert.h>
 
-/* Ring of slots, used in turn. */
 struct lw_pipeline {
     struct lw_engine *engine;   /* borrowed */
     struct lw_op *op;
     struct lw_slot *slots[LW_MAX_DEPTH];
     int depth;
-    int next;                   /* slot of the next acquire */
-    int oldest;                 /* slot of the next collect */
+    int next;                   /* number of the slot that acquire returns next */
+    int oldest;                 /* number of the slot that collect returns next */
     int n_submitted;            /* slots submitted but not yet collected */
     int n_out;                  /* slots acquired but not yet released */
 };
@@ -39,7 +38,7 @@ void lw_pipeline_destroy(struct lw_pipeline *pipeline)
 {
     if (!pipeline)
         return;
-    while (pipeline->n_submitted > 0) {         /* the engine still uses their memory: wait, and ignore errors */
+    while (pipeline->n_submitted > 0) {         /* the engine still uses the slots: wait, and ignore errors */
         struct lw_slot *slot;
         lw_pipeline_collect(pipeline, &slot, NULL);
     }

@@ -1,4 +1,4 @@
-/* pipeline.h - a ring of slots, so that reading, computing and writing overlap. No MPI, no files.
+/* pipeline.h - a ring of slots, so that reading, computing and writing overlap. It calls neither MPI nor files.
  *
  *     read 0 | read 1    | read 2    |          files and halos
  *            | compute 0 | compute 1 | ...      engine: threads or streams
@@ -22,10 +22,10 @@ struct lw_pipeline;
 
 /** Create a pipeline of `depth` slots.
  * @param engine  borrowed for the pipeline's life
- * @param count, n_channels  size of the largest block, see lw_engine_ops.op_create */
+ * @param count, n_channels  size of the largest block: outputs on the axis, channels */
 int lw_pipeline_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                        int64_t count, int64_t n_channels, int depth, struct lw_pipeline **out, struct lw_error *err);
-void lw_pipeline_destroy(struct lw_pipeline *pipeline);     /* waits for submitted slots; NULL is legal */
+void lw_pipeline_destroy(struct lw_pipeline *pipeline);     /* waits for submitted slots first; NULL is legal */
 
 bool lw_pipeline_is_full(const struct lw_pipeline *pipeline);       /* true: collect and release before the next acquire */
 int lw_pipeline_submitted(const struct lw_pipeline *pipeline);      /* slots submitted but not yet collected */
@@ -37,7 +37,7 @@ struct lw_slot *lw_pipeline_acquire(struct lw_pipeline *pipeline);
 int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
 int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, struct lw_error *err);
 
-/** Compute a table's rows again for a part of a slot's block. The slot is collected, not yet released: lw_engine_ops.again. */
+/** Compute the crossings again for a part of a slot's block (lw_engine_ops.again). The slot is collected, but not released. */
 int lw_pipeline_again(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err);
 
 void lw_pipeline_release(struct lw_pipeline *pipeline, struct lw_slot *slot);

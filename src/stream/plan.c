@@ -13,21 +13,21 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Bytes of input and output in a slot: enough for file calls to run at full rate, small enough for many rounds. */
+/* Bytes of input and output in a slot: large enough for file calls at full rate, small enough for at least WANTED_ROUNDS. */
 enum { MIB = 1 << 20 };
 static const int64_t wanted_slot_bytes = 64 * (int64_t)MIB;
 static const int64_t least_slot_bytes = 8 * (int64_t)MIB;
 enum { WANTED_ROUNDS = 8 };
 
-/* Assumed rate per node, for the estimate only: a parallel file system or RAM disk. */
+/* Assumed file rate of all ranks together, for estimates only: a parallel file system or RAM disk. */
 static const double file_bytes_per_second = 1e9;
 
-/* Bytes of MPI's lists for each piece of a write, as measured; and the assumed time of each piece. */
+/* A contiguous piece of a write: measured bytes in MPI's lists, and assumed time. */
 static const int64_t bytes_per_piece = 64;
 static const double seconds_per_piece = 1e-6;
 
-/* Assumed time in which threads and ranks wait for each other in a round. Measured rounds of a few kilobytes took 0.05 ms of a
- * core and up to 0.8 ms elapsed. */
+/* Assumed time that threads and ranks spend in a round waiting for each other. Measured rounds of a few kilobytes took 0.05 ms of
+ * a core's time, and up to 0.8 ms of elapsed time. */
 static const double seconds_per_round = 1e-4;
 
 int64_t lw_plan_host_bytes(const struct lw_plan *plan)
@@ -36,23 +36,22 @@ int64_t lw_plan_host_bytes(const struct lw_plan *plan)
     return plan->limits.base + b->files + b->halo + b->engine + b->pinned;
 }
 
-/* Number of values that all ranks together compute. */
 static double count_values(const struct lw_job *job, const struct lw_op_plan *op)
 {
     return (double)job->n_outputs * (double)job->op.n_channels * (double)op->n_values;
 }
 
-/* Bytes in a slot for one position on the axis of one channel. */
+/* Return the bytes in a slot for one sample of one channel: input and products. */
 static int64_t sample_slot_bytes(const struct lw_job *job, const struct lw_op_plan *op)
 {
-    const int64_t samples = 1 << 20;    /* average over many samples: blocks and table rows are fewer than samples */
+    const int64_t samples = 1 << 20;    /* an average over many samples: some products have fewer elements than samples */
     int64_t bytes = lw_plan_input_bytes(job, op);
     for (int p = 0; p < op->n_products; p++)
         bytes += lw_divide_up(lw_op_product_bytes(op, p, samples, 1), samples);
     return bytes;
 }
 
-/* Most channels of one rank. */
+/* Return the largest number of channels that one rank has. */
 static int64_t rank_channels(const struct lw_plan_spec *spec, const struct lw_grid *grid, enum lw_split split)
 {
     const int n_ranks = lw_comm_size(spec->comm);
@@ -61,7 +60,7 @@ static int64_t rank_channels(const struct lw_plan_spec *spec, const struct lw_gr
 
 /* Make rounds whose slots hold about `slot_bytes`. If channels vary fastest, a sample of all channels is contiguous in the
  * file, and slices are short with many channels. If time varies fastest, slices are long with few channels.
- * @param group  channels of a slice; 0: as above */
+ * @param group  channels of a slice; 0: chosen as described */
 static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const struct lw_plan *plan,
                                        const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
 {
@@ -78,7 +77,7 @@ static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const st
     return lw_rounds_make(grid, n_ranks, split, widest.slice, samples / widest.slice);
 }
 
-/* Rows of the result that one write cuts into pieces: if channels vary fastest, and a slice has only part of them. */
+/* Return the pieces into which one write cuts rows of the result; 0 unless channels vary fastest and a slice has only some. */
 static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *job)
 {
     const bool is_part = plan->rounds.group < plan->rounds.grid.n_channels;
@@ -88,7 +87,7 @@ static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *
     return job->op.layout == LW_TIME_SLOW && is_part ? planes * plan->rounds.slice : 0;
 }
 
-/* Count the bytes of the rank that needs most. Ranks may have different numbers of threads, but must choose the same rounds. */
+/* Count the bytes of the rank that needs most. Ranks must choose the same rounds, though their numbers of threads may differ. */
 static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
@@ -97,8 +96,8 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_view_spec view = lw_plan_view(plan, job);
     const struct lw_bytes engine = spec->engine->ops->op_bytes(spec->engine, &job->op, &plan->op, plan->rounds.slice,
                                                                plan->rounds.group, plan->depth);
-    static const int64_t stack_bytes = 64 << 10;    /* stack of a thread; its file buffers count separately */
-    int64_t growing = 0;        /* writer's buffers for tables whose rows arrive during the run */
+    static const int64_t stack_bytes = 64 << 10;    /* stack of a thread, without its file buffers */
+    int64_t growing = 0;        /* buffers of the writer for tables */
     for (int p = 0; p < plan->op.n_products; p++)
         growing += plan->op.products[p].n_planes == 0 ? LW_SPOOL_BYTES : 0;
     plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) + pieces_of_write(plan, job) * bytes_per_piece +
@@ -109,7 +108,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group);
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
-    /* The power spectrum is measured before the rounds and frees its memory: the larger of both counts. */
+    /* The power spectrum is measured before the rounds, and then frees its memory: only the larger of the two counts. */
     const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum)) + lw_spectrum_taps_bytes(job) +
                          lw_noise_kept_bytes(job);
@@ -170,8 +169,8 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     };
     plan->chunk_cost = lw_reader_chunk_cost(spec->reader, &view, &reads);
     const double writes = (double)rounds->n_groups * (double)spec->job->n_outputs / (double)rounds->slice;
-    /* Computing takes longer than with all threads busy. The threads of a rank share the parts of a slice, and a small slice
-     * has few parts; some ranks may have none. An image's rows of tiles have parts of their own. */
+    /* Some threads may be idle. The threads of a rank share the parts of a slice (a grid unit of a channel unit), of which a
+     * small slice has few; some ranks may have no slice. Images are never short of parts, as their rows are cut into tiles. */
     const int64_t threads = lw_max64(1, spec->engine->n_workers);
     const int64_t parts =
         lw_divide_up(rounds->slice, lw_max64(1, plan->op.unit)) * lw_divide_up(rounds->group, lw_max64(1, plan->op.channel_unit));
@@ -181,7 +180,7 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
 }
 
-/* Halve the slots until they fit; return whether they do. */
+/* Halve the slots until they fit the memory limits; return whether they do. */
 static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
                        int64_t group)
 {
@@ -199,7 +198,7 @@ static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, co
     return false;
 }
 
-/* Use other rounds if they are clearly faster. */
+/* Make other rounds, and use them if they are estimated to be faster by a tenth. */
 static void try_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
                        int64_t group, enum lw_chunks chunks)
 {
@@ -212,7 +211,7 @@ static void try_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, co
         *plan = other;
 }
 
-/* Try groups as wide as one or several chunks, so that no chunk is cut. */
+/* Try groups of channels as wide as one or several chunks, so that slices cut no chunk along the channels. */
 static void try_chunks(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split)
 {
     const struct lw_view_spec view = lw_plan_view(plan, spec->job);
@@ -251,12 +250,12 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
     const double input = (double)spec->job->n_outputs * (double)op->n_channels * (double)plan->op.input_width *
                          (double)lw_type_bytes(op->input);
     const double all = input + count_values(spec->job, &plan->op) * (double)lw_type_bytes(op->output);
-    if (rc == LW_OK && all > 0x1p62)        /* exact counts would overflow, a double does not */
+    if (rc == LW_OK && all > 0x1p62)        /* int64_t would overflow, a double does not */
         rc = lw_fail(err, LW_ECONFIG, "input and result have %.3g bytes, more than can be counted in 64 bits: choose a piece with "
                      "--start and --count, or fewer --channels", all);
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
-    /* Ranks on different processors (--engine allow-mixed) must cut alike: rank 0's estimate is used by all. */
+    /* Ranks on different processors (--engine allow-mixed) must choose the same rounds: all use the estimate of rank 0. */
     char text[200];
     snprintf(text, sizeof text, "N = %d, hop %" PRId64 ", halo %" PRId64 ", channels by %" PRId64, plan->op.segment, plan->op.unit,
              plan->op.halo, plan->op.channel_unit);

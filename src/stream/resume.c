@@ -6,12 +6,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Bytes of a stripe in the journal: three numbers and separators. */
+/* Most bytes of a stripe in the journal: three numbers, each with a separator. */
 enum { STRIPE_TEXT = 3 * 21 };
 
-/* ---- what an earlier run has left -------------------------------------------------------------------------------------- */
+/* ---- the outputs that an interrupted run has left ----------------------------------------------------------------------- */
 
-/* Parse stripes such as "3840 0 2,0 2 30". @return  number of stripes; 0: no valid list */
+/* Parse stripes such as "3840 0 2,0 2 30": first output, first channel, channels. @return  their number; 0: not a valid list */
 static int64_t parse(const char *text, struct lw_stripe *stripes, int64_t most)
 {
     int64_t n = 0;
@@ -120,7 +120,7 @@ static void fill(void *context, struct lw_journal *journal)
     lw_checkpoint_add_flaws(journal, &safe->flaws);
 }
 
-/* Whether to write a checkpoint: not at the end, when the result will exist, and not if there will be no result. Collective. */
+/* Return whether a checkpoint is of use: there are new outputs, but not all, and there will be a result. Collective. */
 static bool is_worth(const struct lw_streamed *streamed, const struct lw_written *written)
 {
     const bool is_here = !streamed->has_failed && written->n_rows != LW_ROWS_TOO_MANY &&
@@ -128,8 +128,8 @@ static bool is_worth(const struct lw_streamed *streamed, const struct lw_written
     return lw_comm_min(streamed->checkpoint.setup->comm, is_here) > 0;
 }
 
-/* Wait for the sync, then record its outputs. A failed sync must not be retried: the system reports lost writes only once, and
- * a second sync would succeed. */
+/* Wait for the flush, then record its outputs. A failed flush must not be retried: the system reports lost writes only once, so
+ * that a second flush would seem to succeed. */
 static int end_sync(struct lw_streamed *streamed, struct lw_error *err)
 {
     int rc = lw_comm_agree(streamed->checkpoint.setup->comm, lw_writer_sync_end(streamed->writer, err), err);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Place of a block's part of a product in the result: first[] and count[] of its dimensions. */
+/* Find the place of a block's part of an array in the result: first index and count in each dimension. */
 static void place(const struct lw_job *job, const struct lw_op_plan *op, int product, const struct lw_block *block,
                   int64_t first[LW_MAX_DIMS], int64_t count[LW_MAX_DIMS])
 {
@@ -29,7 +29,7 @@ void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, st
         int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
         if (sinks->op->products[p].n_planes == 0)
             continue;
-        if (sinks->sums) {      /* computed from the memory, before the array is written */
+        if (sinks->sums) {      /* sums are computed from memory, before the array is written */
             struct lw_sums_part part;
             lw_sums_compute(sinks->sums, slot, p, &part);
             if (slot->block.count == 0)
@@ -41,7 +41,6 @@ void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, st
     }
 }
 
-/* Waits for all writes; the error of the first one that failed is reported. */
 int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, struct lw_error *err)
 {
     int rc = LW_OK;

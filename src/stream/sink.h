@@ -1,4 +1,4 @@
-/* sink.h - the way of products into the result: an array's part of a finished block to its place, rows of a table in order. */
+/* sink.h - writing the arrays of finished blocks to their places in the result, with their checksums. */
 #pragma once
 
 #include "engine/engine.h"
@@ -6,7 +6,7 @@
 #include "job/job.h"
 #include "stream/sums/sums.h"
 
-/* All borrowed. */
+/* Places that arrays are written to. All members are borrowed. */
 struct lw_sinks {
     const struct lw_job *job;
     const struct lw_op_plan *op;
@@ -14,15 +14,15 @@ struct lw_sinks {
     struct lw_sums *sums;               /* NULL: no checksums */
 };
 
-/* Writes of a finished block in progress. */
+/* Writes in progress of one finished block, by product number. */
 struct lw_sink_writes {
     struct lw_write products[LW_OP_PRODUCTS];
     struct lw_write sums[LW_OP_PRODUCTS];
 };
 
-/** Begin to write each array of a finished block; tables are written by stream/search/candidates.h. The slot's memory must not
- * change until end. Ranks with an empty block take part. Collective. */
+/** Begin to write each array of a finished block; stream/search/candidates.h writes tables. The slot's memory must not change
+ * until lw_sinks_end. Ranks with an empty block take part. Collective. */
 void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes);
 
-/** Wait until all products are written; return at once if no write has begun. Not collective. Errors are those of lw_writer_end. */
+/** Wait for all writes of a block; return at once if none has begun. Errors are those of lw_writer_end; not collective. */
 int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, struct lw_error *err);

@@ -59,7 +59,6 @@ static int open_mask(struct lw_setup *setup, struct lw_error *err)
     return lw_mask_open(setup->comm, setup->reader, &setup->job, &setup->mask, err);
 }
 
-/* End a stage of the timeline; return `rc`. */
 static int ended(enum lw_start_stage stage, int rc)
 {
     lw_timeline_end(stage);
@@ -78,14 +77,14 @@ static int open_loop(struct stream *run, struct lw_error *err)
     return rc ? rc : lw_loop_create(&spec, &run->loop, err);
 }
 
-/* Create the result, or open the one that an earlier run has left. */
+/* Create the result, or open the incomplete result of an interrupted run. */
 static int open_result(struct stream *run, struct lw_error *err)
 {
     run->result.n_runs = run->streamed.checkpoint.n_runs;
     return run->streamed.checkpoint.is_resuming ? lw_result_open(&run->result, err) : lw_result_create(&run->result, NULL, err);
 }
 
-/* Measure the noise, which the operation needs before the loop is created; then write the datasets known from the start. */
+/* Measure the noise, which the loop's operation needs; then write the datasets whose values the job has before the rounds. */
 static int find_noise(struct stream *run, struct lw_error *err)
 {
     static const int64_t none[LW_MAX_DIMS];
@@ -163,7 +162,7 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     if ((rc = lw_loop_run(run.loop, 0, run.plan.rounds.n_rounds, err)) == LW_OK)
         rc = finish(&run, err);
     else {
-        /* The rounds failed, or the run was interrupted. Computing is given up; writes in progress are waited for. */
+        /* The rounds failed, or the run was interrupted. Computing is given up, but writes in progress are completed. */
         const struct lw_written written = *lw_loop_written(run.loop);
         lw_leave_ask("the run ends");
         lw_loop_destroy(run.loop);
@@ -177,10 +176,9 @@ done:
     return rc;
 }
 
-/* ---- how long a run will take: its first rounds, tried as they will be run, into a file beside the output ------------- */
+/* ---- --measure: the time of a run, estimated from its first rounds, whose outputs go into a file beside the output ---- */
 
-/* Approximate time of the measurement, unless the whole run is shorter. */
-#define MEASURE_SECONDS 4.0
+#define MEASURE_SECONDS 4.0     /* approximate time of the measured rounds, unless all rounds together are shorter */
 
 static int64_t count_outputs(const struct lw_rounds *rounds, int64_t begin, int64_t end)
 {
@@ -190,7 +188,7 @@ static int64_t count_outputs(const struct lw_rounds *rounds, int64_t begin, int6
     return outputs;
 }
 
-/* Seconds since `start` by rank 0's clock, the same on all ranks. */
+/* Return the seconds since `start` on rank 0's clock, to all ranks. Collective. */
 static double agreed_seconds(struct lw_comm *comm, double start)
 {
     double seconds = lw_now() - start;
@@ -207,8 +205,8 @@ static int try_rounds(struct stream *run, int64_t begin, int64_t end, double *se
     return rc;
 }
 
-/* Time some rounds. The first rounds tell how many more fit the time. Only the later rounds are extrapolated, so that first
- * accesses to pages and tables do not count for all rounds.
+/* Time some rounds. The first few tell how many more fit into MEASURE_SECONDS. Only the later ones are extrapolated to all rounds:
+ * the first few are slower, as they access pages and tables for the first time.
  * @param n_rounds  set to the number of rounds run
  * @param seconds   set to the estimate for all rounds */
 static int try_all(struct stream *run, int64_t *n_rounds, double *seconds, struct lw_error *err)
@@ -243,7 +241,7 @@ static int open_trial(struct stream *run, struct lw_error *err)
     return lw_comm_agree(setup->comm, lw_loop_create(&spec, &run->loop, err), err);
 }
 
-/* Measure the run by a trial. Errors are those of a run, except for naming the result. Collective. */
+/* Measure a trial of the run. Errors are those of a run, except those of giving the result its final name. Collective. */
 static int measure(struct stream *run, struct lw_planned *planned, struct lw_error *err)
 {
     const struct lw_rounds *const rounds = &run->plan.rounds;
@@ -253,7 +251,7 @@ static int measure(struct stream *run, struct lw_planned *planned, struct lw_err
     planned->start_seconds = lw_report_elapsed(&run->report);
     if (rc || (rc = try_all(run, &n_rounds, &rounds_seconds, err)))
         return rc;
-    /* Systems buffer a limited amount: after the last round, the unflushed outputs are at most those of the trial. */
+    /* The flush of the trial's outputs is timed and scaled to all outputs: an upper bound, as systems buffer a limited amount. */
     const double start = lw_now();
     rc = lw_writer_sync(run->result.writer, err);
     const double share = (double)count_outputs(rounds, 0, rounds->n_rounds) / (double)count_outputs(rounds, 0, n_rounds);

@@ -1,4 +1,10 @@
-/* stream.h - runs that read all samples of their input, block by block: lw_run and lw_run_plan (run/run.h) of such jobs.
+/* stream.h - runs that read all samples of their input, round by round: lw_run and lw_run_plan (run/run.h) of such jobs.
+ *
+ *     block        outputs that a rank computes in a round (signal/rounds.h); empty if the rank has no work there
+ *     slot         buffers for a block's samples and products; slots are numbered 0 .. depth - 1 (engine/engine.h)
+ *     halo         samples before a block that its filters need (comm/halo.h: also carry and prologue)
+ *     position     window position: a sample's index in the view; boundary samples lie below 0 and beyond the end (window.h)
+ *     table        product whose number of rows grows with the run: the peaks, picked from crossings (signal/search.h)
  *
  *     plan.h       choose rounds, slices and buffers            resume.h    continue an interrupted run, write checkpoints
  *     search/      before the rounds: noise, power spectrum, masks; in the rounds: peaks

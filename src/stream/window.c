@@ -7,11 +7,11 @@
 
 struct lw_stream_window {
     struct lw_window_spec spec;
-    char *scratch;              /* source samples of one end, in a slot's layout */
+    char *scratch;              /* source samples of outside samples at one end, in a slot's layout */
     struct lw_window_part part; /* part in progress; begin = end: none */
 };
 
-/* Fewer than M consecutive outside positions come from fewer than M samples, or from all n if the signal wraps around. */
+/* Fewer than n_taps consecutive outside positions need at most n_taps source samples, or all samples of a shorter signal. */
 int64_t lw_window_max_read(const struct lw_window_spec *spec)
 {
     return spec->boundary == LW_BOUNDARY_ZERO || spec->n_taps == 1 ? 0 : lw_min64(spec->n_samples, spec->n_taps);
@@ -46,7 +46,7 @@ void lw_window_destroy(struct lw_stream_window *window)
     lw_free(window);
 }
 
-/* Address of a position of channel c in a part's buffer. */
+/* Return the address of a window position of channel c in a part's memory. */
 static char *place(const struct lw_stream_window *window, const struct lw_window_part *part, int64_t position, int64_t c)
 {
     const int64_t i = part->into_first + position - part->begin;
@@ -54,7 +54,7 @@ static char *place(const struct lw_stream_window *window, const struct lw_window
     return (char *)part->into + index * window->spec.sample_bytes;
 }
 
-/* Copy samples [first, first + count) from scratch to the positions [begin, end) of the part; 0 without a source. */
+/* Fill positions [begin, end) of the part from source samples [first, first + count) in scratch; 0 where there is no source. */
 static void spread(const struct lw_stream_window *window, const struct lw_window_part *part, int64_t begin, int64_t end,
                    int64_t first, int64_t count)
 {
@@ -74,13 +74,13 @@ static void spread(const struct lw_stream_window *window, const struct lw_window
         }
 }
 
-/* Fill the positions [begin, end) of the part, all outside the signal on one side; nothing if begin >= end. */
+/* Fill positions [begin, end) of the part, all of them outside the signal on one side; begin >= end: nothing to do. */
 static int read_outside(struct lw_stream_window *window, const struct lw_window_part *part, int64_t begin, int64_t end,
                         struct lw_error *err)
 {
     if (begin >= end)
         return LW_OK;
-    /* Find the range of samples from which the boundary makes the positions [begin, end). */
+    /* Find the range of source samples. */
     int64_t lowest = window->spec.n_samples, highest = -1;
     for (int64_t i = begin; i < end; i++) {
         const int64_t source = lw_boundary_index(window->spec.boundary, i, window->spec.n_samples);

@@ -1,10 +1,10 @@
-/* window.h - samples of a signal that is continued beyond its ends, read collectively from a file.
+/* window.h - samples of a signal that the boundary continues beyond both ends, read from a file by each rank.
  *
  *      window position   -5 -4 -3 -2 -1  0  1  2 ... n-1  n n+1 n+2
  *      read from         (made by the boundary)  the view  (made by the boundary)
  *
- * Samples inside the signal are read directly into place. The boundary makes outside samples from samples inside, which are
- * read once more. This is the one exception to reading each sample once, and at most a filter's length. */
+ * Samples inside the signal are read directly into place. The boundary makes outside samples from inside ones. In the rounds
+ * these source samples, at most a filter's length at each end, are read once more; all other samples are read once. */
 #pragma once
 
 #include "io/read/reader.h"
@@ -16,22 +16,22 @@ struct lw_window_spec {
     enum lw_layout layout;
     int64_t sample_bytes;
     int64_t n_samples;                  /* samples on the axis */
-    int64_t n_taps;                     /* the signal is continued by at most n_taps - 1 samples at either end */
+    int64_t n_taps;                     /* each end is continued by at most n_taps - 1 samples */
     int64_t max_channels;
 };
 
 struct lw_stream_window;
 
-/** Return the host bytes that create allocates: a copy of the samples from which the boundary makes others. */
+/** Return the host bytes that lw_window_create allocates, above all for a copy of the source samples. */
 int64_t lw_window_bytes(const struct lw_window_spec *spec);
 
-/** Return the longest read on the axis that outside samples need, in samples; 0: none. */
+/** Return the most source samples of one read, on the axis; 0: the boundary needs none. */
 int64_t lw_window_max_read(const struct lw_window_spec *spec);
 
 int lw_window_create(const struct lw_window_spec *spec, struct lw_stream_window **out, struct lw_error *err);
 void lw_window_destroy(struct lw_stream_window *window);           /* NULL is legal */
 
-/* Window positions [begin, end) of channels [channel, channel + n_channels), placed in memory like a struct lw_slab. */
+/* Window positions [begin, end) of channels [channel, channel + n_channels), and their place in memory (see struct lw_slab). */
 struct lw_window_part {
     int64_t begin, end;
     int64_t channel, n_channels;
@@ -39,11 +39,11 @@ struct lw_window_part {
     int64_t into_axis, into_first;
 };
 
-/** Begin to fill a part; begin = end: nothing is read. The window uses the memory until end; only one part can be in progress.
- * Errors are those of lw_reader_begin. */
+/** Begin to fill a part; begin = end: nothing is read. The window uses the memory until lw_window_end. Only one part can be in
+ * progress. Not collective. Errors are those of lw_reader_begin. */
 int lw_window_begin(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err);
 
-/** Wait for the part begun, then fill the samples that the boundary makes. Legal if no part was begun. */
+/** Wait for the part in progress, then fill its outside samples. Does nothing if no part is in progress. */
 int lw_window_end(struct lw_stream_window *window, struct lw_error *err);
 
 /** Fill a part: lw_window_begin, then lw_window_end. */
