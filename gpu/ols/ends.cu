@@ -1,6 +1,6 @@
-/* ends.cu - kernel for the first and the last output of the axis of a folded derivative. A thread block computes one output of one
- * filter and channel. Thread t sums the products of taps t, t + 256, ..: neighbours read neighbouring taps (and samples, time
- * fast). A tree in 4 KB of shared memory adds the threads' sums in a fixed order. There is little work, however long the axis. */
+/* ends.cu - the kernel that computes the first and the last output of the axis of a folded derivative. A thread block computes one
+ * output of one filter and channel. Thread t sums the products of taps t, t + 256, ..: adjacent threads read adjacent taps (and
+ * samples, if [channel][axis]). A tree in 4 KB of shared memory adds the threads' sums in a fixed order. */
 #include "gpu/ols/ends.h"
 
 #include "gpu/device/stored.cuh"
@@ -14,7 +14,7 @@ struct Sum {
     bool bad;
 };
 
-/* Return thread t's sum over the taps t, t + 256, .. of the output whose newest sample is `newest`. */
+/* Return this thread's share of the sum for the output whose newest sample is number `newest` of the channel's input. */
 template <typename Real, typename Stored>
 __device__ static Sum sum_taps(const lw_ends &e, const double *taps, int64_t channel, int64_t newest)
 {

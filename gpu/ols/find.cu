@@ -1,7 +1,7 @@
 /* find.cu - kernels that search a filtered series in device memory.
  *
- * find_crossings has one thread per output of a filter; find_best has one per output, which loops over the filters. Neighbouring
- * threads take neighbouring outputs in memory: coalesced. No shared memory; other warps hide the loads. find_blocks: see below. */
+ * find_crossings has a thread for each output of each filter; find_best has one for the outputs of all filters at one place.
+ * Adjacent threads take adjacent outputs: loads are coalesced. Other warps hide the loads. find_blocks is described below. */
 #include "gpu/ols/find.h"
 
 #include "gpu/device/search.cuh"
@@ -15,7 +15,7 @@ static unsigned blocks_for(int64_t n, int64_t each)
     return static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks);
 }
 
-/* Call `start` with a value of the outputs' type. */
+/* Call start(x), which launches: x has the type of the series' outputs. */
 template <typename Start> static cudaError_t launch(const lw_series &s, Start start)
 {
     if (s.precision == LW_SINGLE)
@@ -30,7 +30,7 @@ template <typename Value> __device__ static const Value *values_of(const lw_seri
     return static_cast<const Value *>(s.values);
 }
 
-/* Return the scale of filter 0 for a channel at output `index` of the axis. */
+/* Return the scales of all filters for a channel at output `index` of the axis. */
 template <typename Value> __device__ static auto scales_of(const lw_series &s, int64_t channel, int64_t index)
 {
     const int64_t number = s.stretch > 0 && index > s.first_stretch ? (index - s.first_stretch) / s.stretch : 0;
@@ -38,7 +38,7 @@ template <typename Value> __device__ static auto scales_of(const lw_series &s, i
     return static_cast<const RealPart<Value> *>(s.scales) + (row + s.channel + channel) * s.n_filters;
 }
 
-/* Return the place of a channel's output o in a plane that has `count` outputs per channel. */
+/* Return the place of output o of a channel in a plane of `count` outputs per channel. */
 __device__ static int64_t place_of(const lw_series &s, int64_t channel, int64_t o, int64_t count)
 {
     return s.layout == LW_TIME_SLOW ? o * s.n_channels + channel : channel * count + o;
@@ -119,12 +119,12 @@ cudaError_t lw_cuda_find_best(const struct lw_series *series, int64_t first, int
 
 /* ---- blocks --------------------------------------------------------------------------------------------------------
  *
- * A team of 1, 32 or 256 threads adds up one block of one channel and filter: each member takes every team-th output, then a tree
- * in shared memory (256 sums, 10 or 14 KB) adds the members' sums. Layout and D set the team's size, so that the order of additions
- * depends on the block alone. Time fast, a team's members are neighbouring threads; time slow, teams of adjacent channels are. So
- * neighbours read neighbouring outputs: coalesced, except by teams of one (D < 32, time fast), which rely on the caches. */
+ * A team of 1, 32 or 256 threads adds up one block: each thread adds up every team-th output, then a tree in shared memory (256
+ * sums, 10 or 14 KB) adds the threads' sums. Layout and block length alone set the team's size, and so the order of additions.
+ * Loads are coalesced: for [channel][axis] a team is adjacent threads; for [axis][channel] adjacent threads belong to teams of
+ * adjacent channels. Only teams of one thread (blocks below 32 outputs, [channel][axis]) rely on the caches instead. */
 
-/* Sum of |y|^2. Squares of floats neither overflow nor underflow in double. */
+/* A sum of |y|^2. Squares of floats neither overflow nor underflow in double. */
 template <typename Real> struct Squares {
     double sum;
 
@@ -133,8 +133,8 @@ template <typename Real> struct Squares {
     __device__ double root(double scale) const { return sqrt(sum * scale); }
 };
 
-/* Squares of doubles might overflow or underflow. Large and small ones therefore have their own sums, of squares divided by 2^1200
- * and multiplied by 2^1200. */
+/* Squares of doubles may overflow or underflow. So squares of large outputs have a sum of their own, divided by 2^1200, and squares
+ * of small outputs another, multiplied by 2^1200. */
 template <> struct Squares<double> {
     double sum, large, small;
 
@@ -202,9 +202,9 @@ __device__ static void put_statistics(const lw_statistics &b, int64_t i, const S
 
 /* The work of a thread. */
 struct Place {
-    int64_t item;                   /* number of its block in the arrays of results, over filters, channels and blocks */
+    int64_t item;                   /* the team's block, as its place in lw_statistics.max */
     int lane;                       /* number of the thread in its team */
-    int step;                       /* distance in threads between neighbouring members of a team */
+    int step;                       /* distance in threads from one member of the team to the next */
 };
 
 template <int TEAM> __device__ static Place team_place(const lw_series &s)

@@ -1,10 +1,10 @@
 /* ols.c - the operation `ols` of the CUDA engine: the choice of a path, its memory, and the steps of a block:
  *
  *     input -> NaN to zero -> filter (segments, direct or long), and --post
- *           -> output type -> NaN marked -> ends of a derivative -> output
+ *           -> spoilt outputs marked as NaN -> ends of a derivative -> thinned out, converted to the output type
  *
- * Steps that a type does not need are not launched. A search (gpu/ols/search.c) runs beside these steps, or in their place if the
- * series itself is not wanted. Where only every D-th output is wanted, the filter stores only these if there is a kernel for that;
+ * Only the steps that a block needs are launched. A search (gpu/ols/search.c) runs after these steps, or in their place if the
+ * series itself is not wanted. Where every D-th output is wanted, a kernel that stores only these is taken if there is one;
  * else they are picked during the conversion to the output type. A derivative that is not interpolated is folded into the taps, and
  * needs a kernel of its own only for the two ends of the axis. */
 #include "base/integers.h"
@@ -22,13 +22,13 @@
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-/* Return the number of taps that the kernels see: a derivative that is folded into the filters makes them longer. */
+/* Return the taps of a filter that the kernels apply: a derivative that is folded into the filters makes them longer. */
 static int64_t kernel_taps(const struct lw_op_spec *spec)
 {
     return spec->ols.n_taps + (lw_post_folds(spec->ols.post) ? 2 * (int64_t)lw_post_every(spec->ols.post) : 0);
 }
 
-/* Return the spec that the kernels see. A search needs the whole series, so thinning out is then left to a later step. */
+/* Return the spec for the filtering kernel. A search needs the whole series: thinning out is then left to a later step. */
 static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
 {
     const struct lw_post post = spec->ols.post;
@@ -42,8 +42,8 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
     };
 }
 
-/* Choose the path: a kernel if one holds the filter in the wanted segment, else the long path, which takes any segment. Where no
- * segment was asked for and both can do it, the cheaper one is taken. */
+/* Choose the path: a kernel if there is one for the filter and the wanted segment, else the long path, which takes any segment. If
+ * no segment is wanted and both paths can do it, choose the cheaper path. */
 static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_ols_resolved *out, struct lw_error *err)
 {
     const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
@@ -123,7 +123,7 @@ static int64_t ends_bytes(const struct lw_op_spec *spec)
     return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * doubles * (int64_t)sizeof(double) : 0;
 }
 
-/* Lay out the device memory that lives as long as the operation. Returns its bytes. */
+/* Lay out the device memory for the operation's life, and return its bytes. */
 static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, struct lw_ols_state *ols)
 {
     struct lw_arena arena = {.base = ols->memory};
@@ -135,7 +135,7 @@ static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_r
     return arena.used;
 }
 
-/* Device memory needed only during create: the taps in double, and work memory of the long path to transform them. */
+/* Device memory during `create` only: the taps in double, and the long path's work memory for transforming them. */
 struct setup {
     void *taps, *work;
 };
@@ -154,10 +154,10 @@ static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
     return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
 }
 
-/* Return whether the kernel stores only those outputs of the series that are kept. */
+/* Return whether the filtering kernel itself stores only every D-th output. */
 static bool is_thin(const struct lw_ols_resolved *resolved) { return !resolved->is_long && resolved->kernel.fold > 0; }
 
-/* Return the number of reals in the series of all filters, for `count` outputs of n_channels channels. */
+/* Return the reals in the series of all filters, for `count` outputs of each of n_channels channels. */
 static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
 {
     return spec->ols.n_filters * count * n_channels * (spec->output.is_complex ? 2 : 1);
@@ -168,13 +168,13 @@ int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_
     return output_scalars(spec, count, n_channels) * (int64_t)lw_scalar_bytes(computed_scalar(spec));
 }
 
-/* Return whether the series is thinned out after it has been computed. */
+/* Return whether a step after the filter thins out the series. */
 static bool thins_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
 {
     return lw_post_every(spec->ols.post) > 1 && !is_thin(resolved);
 }
 
-/* Return whether the computed outputs need another pass: to convert them or to thin them out. */
+/* Return whether the outputs need a step after the filter that converts them or thins them out. */
 static bool converts_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
 {
     return spec->output.scalar != computed_scalar(spec) || thins_output(spec, resolved);
@@ -184,8 +184,8 @@ static bool wants_series(const struct lw_op_spec *spec) { return lw_search_produ
 
 /* Parts of a slot's work memory. */
 struct parts {
-    void *computed;                 /* outputs in the computing precision, before conversion */
-    void *search;
+    void *computed;                 /* outputs in the computing precision, until they are converted */
+    void *search;                   /* the series that is searched, see lw_ols_search */
 };
 
 static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_ols_resolved *resolved,
@@ -214,7 +214,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 {
     struct lw_ols_resolved resolved;
     if (resolve(device, spec, &resolved, NULL))
-        return;                     /* cannot happen: the plan was made from the same spec */
+        return;                     /* cannot happen: `plan` was made from the same spec */
     struct setup setup;
     struct lw_ols_state counted = {0};
     memory->op_bytes = lay_out_kept(spec, &resolved, &counted);
@@ -226,7 +226,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
 
-/* An array that the host fills for the device. The host's copy must live until the work on the stream has finished. */
+/* An array that is filled on the host and copied to the device. `host` must live until the work on the stream has finished. */
 struct array {
     void *host, *device;
     int64_t bytes;
@@ -266,7 +266,7 @@ static int copy_to_device(const struct lw_op_spec *spec, const struct setup *set
     return lw_cuda_check(status, "copying the filters to the device", err);
 }
 
-/* Do everything that needs the set-up memory, and free that memory again. */
+/* Copy the filters and all other arrays to the device, and transform the filters, in set-up memory that is freed at the end. */
 static int prepare(const struct lw_op *op, struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_op_spec *const spec = &op->spec;
@@ -335,7 +335,7 @@ static struct lw_post_args post_of(const struct lw_op *op, const struct lw_cuda_
 
 static bool is_slow(const struct lw_op *op) { return op->spec.layout == LW_TIME_SLOW; }
 
-/* Return the place of the piece's channels in the block's input, from sample `skip` of their rows on. */
+/* Return the place of sample `skip` of the piece's first channel in the block's input. */
 static void *input_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, int64_t skip)
 {
     const int64_t row = op->plan.halo + work->block.count;
@@ -388,7 +388,7 @@ static const struct lw_ols_resolved *resolved_of(const struct lw_op *op)
     return &((const struct lw_ols_state *)op->state)->resolved;
 }
 
-/* Return where outputs are computed to: work memory if a later pass converts them, else the product itself. */
+/* Return the array that the filter stores to: work memory if a later step converts the outputs, else the product itself. */
 static void *computed(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
     return converts_output(&op->spec, resolved_of(op)) ? parts_of(op, work).computed : work->products[0];
@@ -402,7 +402,7 @@ static struct lw_ols_piece own_piece(const struct lw_op *op, const struct lw_blo
     };
 }
 
-/* Enqueue the copy of every D-th output of the axis to the product, converted. */
+/* Enqueue the conversion of every D-th output of the axis, from work memory to the product. */
 static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_block *const block = &work->block;
@@ -452,7 +452,7 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
     return lw_cuda_check(lw_cuda_ols_ends(&ends, work->stream), "computing the ends of the axis", err);
 }
 
-/* A search, if there is one, reports the samples that are not finite, so this step is then silent. */
+/* Enqueue the steps from the filter to the product. They report no flaws if there is a search, which reports them itself. */
 static int make_series(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_ols_piece piece = own_piece(op, &work->block);

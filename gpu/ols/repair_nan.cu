@@ -1,9 +1,8 @@
-/* repair_nan.cu - kernels that find samples that are not finite (flaws) and overwrite the outputs they spoil.
+/* repair_nan.cu - kernels that find samples that are not finite (flaws) and overwrite the outputs that flaws spoil.
  *
- * A warp takes 32 consecutive axis samples of one channel, one per thread: coalesced time fast, strided time slow. A flaw spoils
- * the outputs from its own position to `span` later. The warp overwrites them only up to the next flaw, which takes over from
- * there: every spoilt output is written once, and the work is linear in the block's size. No shared memory. Without a flaw the
- * kernel ends after reading one flag. */
+ * A warp takes 32 consecutive axis samples of one channel, one per thread: coalesced for [channel][axis], strided for
+ * [axis][channel]. A flaw spoils the outputs from its own position to `span` later. For each flaw a warp overwrites outputs only up
+ * to the next flaw: every spoilt output is written once, and the work is linear in the block's size. */
 #include "gpu/ols/repair_nan.h"
 
 #include "gpu/device/post.cuh"
@@ -78,7 +77,7 @@ __device__ static void spoil(const lw_repair &r, int64_t channel, int64_t o)
         r.filters[output_index(r, 0, channel, o)] = -1;
 }
 
-/* Overwrite output o, counted at the full rate, if it is kept. */
+/* Overwrite output o of a channel, counted at the full rate, with NaN, if it is kept. */
 __device__ static void spoil_at(const lw_repair &r, int64_t channel, int64_t o)
 {
     if (r.every == 1)
@@ -87,7 +86,7 @@ __device__ static void spoil_at(const lw_repair &r, int64_t channel, int64_t o)
         spoil(r, channel, kept_before(r, o));
 }
 
-/* Overwrite those outputs of the block's sample i whose stencils hold sample s. */
+/* Overwrite with NaN the outputs of sample i of the block's series whose stencils hold sample s of the series. */
 __device__ static void spoil_sample(const lw_repair &r, int64_t channel, int64_t i, int64_t s)
 {
     const int64_t axis = r.post.first + i;
@@ -99,8 +98,8 @@ __device__ static void spoil_sample(const lw_repair &r, int64_t channel, int64_t
             spoil(r, channel, i * r.post.rate + phase);
 }
 
-/* Overwrite, with one warp, the interpolated outputs that depend on the flaw at input sample p, up to the next flaw. Sample s of
- * the block's series depends on the input samples up to s + M - 1 + before. */
+/* Overwrite, with one warp, the interpolated outputs that the flaw at input sample p spoils, up to those that the next flaw spoils.
+ * The newest input sample that sample s of the block's series depends on is s + M - 1 + before. */
 template <typename Real, typename Stored>
 __device__ static void spoil_interpolated(const lw_repair &r, int64_t channel, int64_t p)
 {
@@ -119,13 +118,13 @@ __device__ static void spoil_interpolated(const lw_repair &r, int64_t channel, i
     }
 }
 
-/* Overwrite, with one warp, the outputs that depend on the flaw at sample p, up to the next flaw. */
+/* Overwrite, with one warp, the outputs that the flaw at input sample p spoils, up to the next flaw. */
 template <typename Real, typename Stored>
 __device__ static void spoil_after(const lw_repair &r, int64_t channel, int64_t p)
 {
     const int lane = threadIdx.x % warp;
     const int64_t length = r.halo + r.count;
-    const int64_t newest = r.skip + r.span;         /* the newest sample that output 0 depends on */
+    const int64_t newest = r.skip + r.span;         /* newest input sample that output 0 depends on */
     const int64_t end = p + r.span + 1 < length ? p + r.span + 1 : length;
     for (int64_t q0 = p; q0 < end; q0 += warp) {
         const int64_t q = q0 + lane;
@@ -147,7 +146,7 @@ __device__ static void spoil_for(const lw_repair &r, int64_t channel, int64_t p)
         spoil_after<Real, Stored>(r, channel, p);
 }
 
-/* Call `found(channel, i, bad)` for every sample, a whole warp together for 32 neighbours; beyond the axis bad is false. */
+/* Call found(channel, i, bad) for every input sample i, by a whole warp for 32 adjacent samples; bad: it exists and is a flaw. */
 template <typename Real, typename Stored, typename Found>
 __device__ static void for_samples(const lw_repair &r, Found found)
 {
@@ -162,7 +161,7 @@ __device__ static void for_samples(const lw_repair &r, Found found)
     }
 }
 
-/* Report a flaw. Those of the halo are reported by the block that owns them. */
+/* Report a flaw at input sample i. A flaw in the halo is reported by the block that owns the sample. */
 __device__ static void report(const lw_repair &r, int64_t channel, int64_t i)
 {
     if (i < r.halo || r.is_silent)
@@ -199,7 +198,7 @@ __global__ void zero_nan(lw_repair r)
     });
 }
 
-/* Each warp takes one row of the table at a time, and its lanes share the row's samples. */
+/* Each warp takes one row of the table at a time; its threads test the samples that the row's output depends on. */
 template <typename Real, typename Stored>
 __global__ void spoil_crossings(lw_repair r, lw_crossings table, int64_t first, int64_t channel)
 {
@@ -225,7 +224,7 @@ static unsigned blocks_for(const lw_repair &repair)
     return static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
 }
 
-/* Call `start` with a value of the computing precision and one of the stored type; not for integers, which are always finite. */
+/* Call start(x, y), which launches: x has the type of the computing precision, y the stored type. Not for integers: no flaws. */
 template <typename Start> static cudaError_t launch(const lw_repair &repair, Start start)
 {
     if (repair.count == 0 || repair.n_channels == 0 || lw_scalar_is_integer(repair.input_type.scalar))

@@ -1,8 +1,8 @@
-/* search.c - the search in the series of a block (signal/search.h): its memory and its steps.
+/* search.c - memory and steps of a search in the series of a block (signal/search.h).
  *
- * If the kernel finds crossings and the best filter itself (lw_cuda_ols_plan.finds), it is launched separately for the crossings,
- * for the best filter, and for the series. Otherwise the series that the search needs (the block's outputs and their neighbours on
- * the axis) is computed to work memory at its full rate, and the kernels of gpu/ols/find.h look through it. */
+ * If the filtering kernel can search (lw_cuda_ols_plan.finds), it is launched once for the crossings, once for the best filter, and
+ * once for the series, as far as each is wanted. Otherwise the series that the search needs (the block's outputs and their
+ * neighbours on the axis) goes to work memory at its full rate, and the kernels of gpu/ols/find.h search it there. */
 #include "base/integers.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
@@ -13,7 +13,7 @@
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
-/* Return the number of rows of scales: one for each channel in each stretch of the axis. */
+/* Return the number of rows of scales, n_filters each: one for each channel in each stretch of the axis. */
 static int64_t n_rows(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
 
 static int64_t n_scales(const struct lw_op_spec *spec) { return n_rows(spec) * spec->ols.n_filters; }
@@ -74,7 +74,7 @@ int64_t lw_ols_search_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
     return lw_ols_series_bytes(spec, lw_min64(plan->before + count + plan->after, plan->n_outputs), n_channels);
 }
 
-/* Return the piece of the outputs first .. end - 1, cut off at both ends of the axis. `first` is a multiple of the unit. */
+/* Return the piece of outputs first .. end - 1, as far as the axis has them. `first` is a multiple of the plan's unit. */
 static struct lw_ols_piece piece_of(const struct lw_op *op, const struct lw_block *block, int64_t first, int64_t end)
 {
     const int64_t begin = lw_max64(first, 0);
@@ -104,7 +104,7 @@ static int compute(const struct lw_op *op, const struct lw_cuda_op_block *work, 
     return rc ? rc : lw_ols_mark(op, work, piece, memory, is_silent, err);
 }
 
-/* Return the table for the crossings of outputs first .. end - 1 and of their neighbours within +- cluster. */
+/* Return the table for the crossings among outputs first .. end - 1 and their neighbours, up to `cluster` outputs away. */
 static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t end)
 {
     const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
@@ -156,13 +156,13 @@ static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *
 
 static bool finds(const struct lw_op *op) { return ((const struct lw_ols_state *)op->state)->resolved.kernel.finds; }
 
-/* A piece's outputs of one stretch. `before` outputs of the stretch before come first, because they share the first segment. */
+/* Part of a piece: its outputs in one stretch, behind `before` outputs of the previous stretch that share the first segment. */
 struct part {
     struct lw_ols_piece piece;
     int64_t stretch, before;
 };
 
-/* Return the part that ends before output `end`. Its last segment still reads samples behind it: no bits depend on parts. */
+/* Return the part that ends before output `end`. Its last segment reads samples beyond `end`, too: parts do not change bits. */
 static struct part part_of(const struct lw_op *op, const struct lw_ols_piece *piece, int64_t end)
 {
     const struct lw_search *const search = &op->spec.ols.search;
@@ -178,7 +178,7 @@ static struct part part_of(const struct lw_op *op, const struct lw_ols_piece *pi
     return part;
 }
 
-/* Return the search that is to be made in a part. @param scales  the scales of all stretches, device */
+/* Return the arguments of the search in a part. scales: device, scales or strengths of all stretches. */
 static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct part *part,
                                            const void *scales)
 {
@@ -190,7 +190,7 @@ static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct 
     };
 }
 
-/* Crossings spoilt by samples that are not finite are marked last, when the table is complete. */
+/* Enqueue the search of a piece for crossings, part by part. Spoilt crossings are marked last, when the table is complete. */
 static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                             struct lw_crossings table, struct lw_error *err)
 {
@@ -210,20 +210,20 @@ static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_bloc
                          "dropping crossings that are not a number", err);
 }
 
-/* The arrays for the best filter of a piece. */
+/* The arrays of a piece's best filters, device. */
 struct best {
     char *values, *filters;
     size_t value_bytes;
     int64_t count;              /* outputs of a channel */
 };
 
-/* Set all bits of the first `bytes` bytes of each row. */
+/* Set all bits of the first `bytes` bytes of each of `rows` rows, which are `pitch` bytes apart. */
 static cudaError_t set_bits(void *memory, size_t pitch, size_t bytes, size_t rows, cudaStream_t stream)
 {
     return rows == 1 ? cudaMemsetAsync(memory, 0xff, bytes, stream) : cudaMemset2DAsync(memory, pitch, 0xff, bytes, rows, stream);
 }
 
-/* Clear the best values and filters of outputs [at, at + n) of each channel. */
+/* Set the best values of outputs at .. at + n - 1 of each channel to NaN, and their filters to -1, by setting all bits. */
 static cudaError_t clear(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct best *best, int64_t at,
                          int64_t n)
 {
@@ -240,8 +240,8 @@ static cudaError_t clear(const struct lw_op *op, const struct lw_cuda_op_block *
                : set_bits(best->filters + first * of_filter, pitch * of_filter, each * of_filter, rows, work->stream);
 }
 
-/* A part's first segment may also write outputs of the stretch before. These are cleared again, and the part of that stretch
- * computes them anew: parts go from the last to the first. */
+/* Enqueue the search of a piece for the best filter, from its last part to its first. A part's first segment may also write outputs
+ * of the previous stretch, with wrong scales: these are cleared, and the next part writes them anew. */
 static int launch_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                        struct lw_error *err)
 {
@@ -273,14 +273,14 @@ static int search_by_kernels(const struct lw_op *op, const struct lw_cuda_op_blo
     if ((wants(op, LW_PEAKS) && (rc = launch_crossings(op, work, piece, table_of(op, work, block->first, end), err))) ||
         (wants(op, LW_BEST) && (rc = launch_best(op, work, &own, err))) || op->spec.nan == LW_NAN_ZERO)
         return rc;
-    /* Samples that are not finite are reported, and the best values of their outputs become NaN. */
+    /* Report samples that are not finite, and mark the best values of spoilt outputs. */
     struct lw_repair repair = lw_ols_repair(op, work, &own, product_of(op, work, LW_OP_BEST_VALUE));
     repair.filters = product_of(op, work, LW_OP_BEST_FILTER);
     repair.n_planes = wants(op, LW_BEST) ? 1 : 0;
     return lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "marking outputs that are not a number", err);
 }
 
-/* ---- both ways ------------------------------------------------------------------------------------------------------- */
+/* ---- the search, by either way --------------------------------------------------------------------------------------- */
 
 int lw_ols_search(const struct lw_op *op, const struct lw_cuda_op_block *work, void *memory, struct lw_error *err)
 {

@@ -1,4 +1,4 @@
-/* direct.h - kernels that convolve with short filters by direct sums (sum.cuh): choice, bank of the taps, launch. */
+/* direct.h - kernels that convolve with short filters by direct sums (sum.cuh): their choice, their bank of taps, their launch. */
 #pragma once
 
 #include "gpu/ols/kernels/kernels.h"
@@ -6,10 +6,10 @@
 /** Return whether a direct kernel exists for the spec. */
 bool lw_direct_suits(const struct lw_cuda_ols_spec *spec);
 
-double lw_direct_seconds_per_output(const struct lw_cuda_ols_spec *spec);       /* modelled, for one output of one filter */
+double lw_direct_seconds_per_output(const struct lw_cuda_ols_spec *spec);       /* seconds by the model, one output of one filter */
 size_t lw_direct_bank_bytes(const struct lw_cuda_ols_spec *spec);
 
-/* The parameters are documented at lw_cuda_ols_prepare and lw_cuda_ols_launch (gpu/ols/kernels/kernels.h). */
+/** Do the work of lw_cuda_ols_prepare and lw_cuda_ols_launch (gpu/ols/kernels/kernels.h) for plans with path LW_CUDA_DIRECT. */
 int lw_direct_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
 int lw_direct_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block, struct CUstream_st *stream);
 
@@ -19,10 +19,10 @@ struct DirectArgs;
 
 struct DirectKernel {
     enum lw_precision precision;
-    bool complex_signal, complex_taps;      /* complex taps need a complex signal: a real one is read as complex */
-    int pad;                                /* most taps that the kernel holds */
-    int tile;                               /* outputs of a thread block of direct_fast */
-    void (*fast)(const DirectArgs), (*slow)(const DirectArgs);      /* LW_TIME_FAST, LW_TIME_SLOW */
+    bool complex_signal, complex_taps;      /* a real signal for complex taps is read as complex: both fields are then set */
+    int pad;                                /* most taps of a filter */
+    int tile;                               /* outputs that a thread block of `fast` computes */
+    void (*fast)(const DirectArgs), (*slow)(const DirectArgs);      /* kernels for LW_TIME_FAST and LW_TIME_SLOW */
 };
 
 struct DirectKernels {
