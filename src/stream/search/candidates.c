@@ -18,35 +18,35 @@
 /* Rows that a rank sends at a time. */
 enum { SENT_ROWS = 1 << 14 };
 
-/* Histogram of the peaks by log2(SNR / threshold): bins per octave, octaves. */
+/* Shape of a histogram of the peaks by log2(SNR / threshold). */
 enum { BINS_PER_OCTAVE = 1024, OCTAVES = 64, BINS = BINS_PER_OCTAVE * OCTAVES };
 
-/* The run ends if the peaks are HOPELESS times max-peaks, or will be at the rate so far. The rate is used from 1/RATE_FROM of
- * max-peaks and from LEAST_RATE peaks on. The run also ends if HOPELESS times max-peaks outputs cross the threshold, and these
- * are more than one in CROWDED of all outputs so far. */
+/* The run ends if there are more than HOPELESS times max-peaks peaks, or will be at the rate so far. The rate is used once there
+ * are more than LEAST_RATE peaks and more than 1/RATE_FROM of max-peaks. The run also ends if there are more than HOPELESS times
+ * max-peaks crossings, and these are more than one in CROWDED of all outputs so far. */
 enum { HOPELESS = 4, RATE_FROM = 16, LEAST_RATE = 1000, CROWDED = 10 };
 
-/* Most parts of a block that wait. A part is split in two, by units, channels or filters. */
+/* Most parts of a block that wait to be computed again. A part is split in two, by grid units, channels or filters. */
 enum { MOST_PARTS = 192 };
 
 struct lw_candidates {
     struct lw_candidates_spec spec;
     const struct lw_search *search;     /* search of the job */
     struct lw_counted counted;
-    int product;                        /* product number of the crossings and of the table */
-    struct lw_part parts[MOST_PARTS];   /* a stack: the last part is done next */
+    int product;                        /* number of the crossings among the products, and of the table among the datasets */
+    struct lw_part parts[MOST_PARTS];   /* parts that wait, a stack: the last one is done next */
     int n_parts;
-    struct lw_peak *peaks;              /* [most_rows] */
-    int64_t n_peaks;                    /* peaks of the part done last */
-    int64_t n_crossings;                /* crossings of that part in the slot's table */
-    int64_t n_part;                     /* outputs of that part, of all filters; 0: no part done */
-    int64_t n_crossed, n_values;        /* crossings and outputs of all filters, in the blocks so far, of all ranks */
-    bool is_crowded;                    /* too many crossings: the run ends with the peaks of the next part */
-    void *received;                     /* rank 0: [SENT_ROWS] */
-    void *rows;                         /* rank 0: [SENT_ROWS] in the format of the job's table */
-    int64_t *counts;                    /* rank 0: [BINS] */
+    struct lw_peak *peaks;              /* [most_rows] peaks of the part done last */
+    int64_t n_peaks;                    /* number of these peaks */
+    int64_t n_crossings;                /* crossings of the part done last, in the slot's table */
+    int64_t n_part;                     /* outputs of the part done last, of its filters; 0: no part was done */
+    int64_t n_crossed, n_values;        /* crossings and outputs in the blocks so far, of all filters and ranks */
+    bool is_crowded;                    /* too many crossings: the run ends once some part's peaks are counted */
+    void *received;                     /* rank 0: [SENT_ROWS] peaks of another rank */
+    void *rows;                         /* rank 0: [SENT_ROWS] peaks as rows of the table */
+    int64_t *counts;                    /* rank 0: [BINS] histogram of the peaks */
     int64_t n_found;                    /* rank 0: peaks of all ranks */
-    int64_t n_seen;                     /* outputs, of all filters, in which these peaks were found */
+    int64_t n_seen;                     /* outputs, of all filters, that have been searched for peaks */
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static int bin_of(const struct lw_candidates *candidates, double snr)
     return (int)fmin(fmax(octaves * BINS_PER_OCTAVE, 0), BINS - 1);
 }
 
-/* Count the rows that an earlier run has found, like this run's. */
+/* Count rows of an interrupted run as if this run had found them. */
 static void see_rows(void *context, const void *rows, int64_t n)
 {
     struct lw_candidates *const candidates = context;
@@ -130,8 +130,8 @@ void lw_candidates_destroy(struct lw_candidates *candidates)
 
 static int64_t half(int64_t n, int64_t unit) { return lw_divide_up(lw_divide_up(n, unit), 2) * unit; }
 
-/* Split a part in two, if the grid allows it; the first half is done first.
- * @return  false: the part cannot be split */
+/* Put the halves of a part on the stack, the first half on top.
+ * @return  false: the part cannot be split, or the stack is full */
 static bool split(struct lw_candidates *candidates, struct lw_part part)
 {
     const struct lw_op_plan *const op = candidates->spec.op;
@@ -168,7 +168,7 @@ static struct lw_peaks_spec peaks_of(const struct lw_candidates *candidates, con
     };
 }
 
-/* SNR exceeded by half of the crossings in the slot's table. Overwrites the memory of the peaks. @param n  at least 1 */
+/* Return the median SNR of n >= 1 crossings in the slot's table. Overwrites the memory of the peaks. */
 static double typical_snr(struct lw_candidates *candidates, const struct lw_slot *slot, int64_t n)
 {
     const struct lw_crossing *const crossings = slot->products[candidates->product].data;
@@ -179,8 +179,8 @@ static double typical_snr(struct lw_candidates *candidates, const struct lw_slot
     return lw_select(snr, n, n / 2);
 }
 
-/* Choose the peaks of `part`, whose crossings are in the slot; or split the part if they are too many.
- * @param has_peaks  set: true if the part is done */
+/* Pick the peaks of a part from its crossings in the slot's table; if the table was too short, split the part.
+ * @param has_peaks  set: true if the peaks were picked, false if the part was split */
 static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part, bool *has_peaks,
                        struct lw_error *err)
 {
@@ -201,8 +201,8 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
     return LW_OK;
 }
 
-/* Set is_crowded: whether too many outputs of all blocks so far cross the threshold. A block's crossings include its
- * neighbourhood's; its own are estimated by its share of the outputs. Collective. */
+/* Set is_crowded: whether all blocks so far have too many crossings. A block's table also has crossings of outputs near the block:
+ * the block's own crossings are estimated by its share of these outputs. Collective. */
 static void count_crossings(struct lw_candidates *candidates, const struct lw_slot *slot)
 {
     const struct lw_op_plan *const op = candidates->spec.op;
@@ -218,7 +218,7 @@ static void count_crossings(struct lw_candidates *candidates, const struct lw_sl
                              candidates->n_crossed > candidates->n_values / CROWDED;
 }
 
-/* Find the peaks of the next part that is not too dense. */
+/* Find the peaks of the next part whose crossings fit the slot's table. */
 static int next_part(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
 {
     bool has_peaks = false;
@@ -245,7 +245,7 @@ static double keeping_threshold(const struct lw_candidates *candidates, double m
     return ceil(exact / digits) * digits;
 }
 
-/* Fraction of all outputs in which peaks were counted. */
+/* Return the fraction of all outputs that have been searched for peaks. */
 static double seen_part(const struct lw_candidates *candidates)
 {
     const struct lw_job *const job = &candidates->spec.setup->job;
@@ -253,7 +253,7 @@ static double seen_part(const struct lw_candidates *candidates)
            ((double)job->n_outputs * (double)job->op.n_channels * (double)candidates->spec.op->n_values);
 }
 
-/* Append rows to the table, unless there are too many already. */
+/* Count peaks, and append them to the table unless there are too many. */
 static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, struct lw_error *err)
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;
@@ -289,7 +289,7 @@ static int take_rows(void *context, const void *data, int64_t bytes, struct lw_e
     return rc;
 }
 
-/* Fail because of crowding; the peaks counted so far determine the threshold in the message. */
+/* Fail because of is_crowded. The peaks counted so far determine the threshold in the message. */
 static int fail_crowded(struct lw_candidates *candidates, const struct lw_slot *slot, struct lw_error *err)
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;

@@ -1,11 +1,11 @@
-/* candidates.h - the way of peaks from the engine's crossings (outputs above the threshold) into the table of the result.
+/* candidates.h - from the engine's crossings (outputs above the threshold) to peaks in the table of the result.
  *
  *     slot -> lw_peaks_pick, on each rank -> rank 0 -> the writer's table, in the order of its rows
  *
  * A slot has room for a limited number of crossings. A block with more is computed again in parts, so that memory is bounded
- * whatever the threshold. With more peaks than max-peaks, the run continues and only counts: the whole run shows which
- * threshold would have kept max-peaks. With several times as many, the run ends, and the message names a threshold by the part
- * seen so far. */
+ * whatever the threshold. If there are more than max-peaks peaks, there is no result; the run goes on only to find the threshold
+ * that would have kept max-peaks. If there are several times max-peaks, the run ends at once; its message names a threshold that
+ * is estimated from the blocks so far. */
 #pragma once
 
 #include "engine/engine.h"
@@ -22,22 +22,22 @@ struct lw_candidates_spec {
     struct lw_pipeline *pipeline;
     struct lw_writer *writer;           /* its datasets are the job's products */
     const struct lw_rounds *rounds;
-    int64_t n_rows;                     /* rows of the table that an earlier run has left */
+    int64_t n_rows;                     /* rows of the table that an interrupted run has left */
 };
 
-/** Return the host bytes that create allocates. */
+/** Return the host bytes of candidates for blocks of at most `count` outputs on the axis and n_channels channels. */
 int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t n_channels);
 
-/** Create the candidates and read an earlier run's rows (LW_EIO, LW_EDATA). *out stays NULL without crossings. Not collective. */
+/** Create the candidates, and read an interrupted run's rows (LW_EIO, LW_EDATA). *out stays NULL without peaks. Not collective. */
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err);
 void lw_candidates_destroy(struct lw_candidates *candidates);       /* NULL is legal */
 
 /** Take the peaks of a block that the engine has finished, before its slot is submitted again. Ranks with an empty block take
- * part. NULL: does nothing. LW_EDATA: in the smallest part of a block more outputs cross than a table can hold. Collective. */
+ * part. NULL: nothing is done. LW_EDATA: too many peaks, or the smallest part of a block has too many crossings. Collective. */
 int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err);
 
-/** Return the rows of the table so far, on rank 0; LW_ROWS_TOO_MANY once there are more than allowed; 0 for NULL. */
+/** Return the rows of the table so far, on rank 0; LW_ROWS_TOO_MANY if there are more than max-peaks; 0 if NULL is given. */
 int64_t lw_candidates_rows(const struct lw_candidates *candidates);
 
-/** Finish after the last block, and log the number of peaks. LW_EDATA: more peaks than allowed. Collective. */
+/** Finish after the last block, and log the number of peaks. LW_EDATA: more than max-peaks peaks. Collective. */
 int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err);

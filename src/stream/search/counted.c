@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Side of the smallest square of equal pixels that does not count. */
+/* Least side of a square of equal pixels whose output does not count; LW_COUNTED_ALIKE is its area. */
 enum { ALIKE_SIDE = 4 };
 
 /* ---- samples that do not count -------------------------------------------------------------------------------------------- */
@@ -14,7 +14,7 @@ static bool zeroes_nan(const struct lw_op_spec *op) { return op->nan == LW_NAN_Z
 
 static bool can_touch(const struct lw_counted *counted) { return counted->mask || zeroes_nan(&counted->job->op); }
 
-/* Whether number `at` of the slot's input is not finite. */
+/* Return whether sample `at` of the slot's input is not finite. */
 static bool is_flawed(const struct lw_op_spec *op, const struct lw_slot *slot, int64_t at)
 {
     int64_t lowest;
@@ -42,7 +42,7 @@ static bool is_bad_pixel(const struct lw_counted *counted, const struct lw_slot 
 
 /* ---- ends ---------------------------------------------------------------------------------------------------------- */
 
-/* Outputs [first, end) that reach beyond neither end of n samples. */
+/* Outputs [first, end) that touch no boundary samples. */
 struct inside {
     int64_t first, end;
 };
@@ -63,7 +63,7 @@ static struct inside inside_columns(const struct lw_conv2d_spec *c)
     return inside_of(c->output_columns, c->columns, c->kernel_columns, c->look_ahead_columns);
 }
 
-/* A few outputs at the ends do not change the noise. */
+/* Return whether outputs that touch boundary samples are to be skipped; a few of them do not change the noise. */
 static bool skips_ends(const struct lw_job *job)
 {
     const struct inside axis = inside_axis(job);
@@ -82,7 +82,7 @@ struct lw_counted lw_counted_of(const struct lw_setup *setup, const struct lw_op
     return counted;
 }
 
-/* Window position of a slot's first sample. */
+/* Return the window position of a slot's first sample. */
 static int64_t begin_of(const struct lw_counted *counted, const struct lw_slot *slot)
 {
     return slot->block.first + counted->job->look_ahead + counted->op->after - counted->op->halo;
@@ -90,7 +90,7 @@ static int64_t begin_of(const struct lw_counted *counted, const struct lw_slot *
 
 /* ---- a signal ------------------------------------------------------------------------------------------------------ */
 
-/* One channel of a slot. */
+/* One channel of a slot: its samples, from the halo on. */
 struct line {
     const struct lw_counted *counted;
     const struct lw_slot *slot;
@@ -99,20 +99,20 @@ struct line {
     const char *samples;
     size_t bytes;               /* bytes of a sample */
     int64_t pitch;              /* bytes from one sample to the next */
-    int64_t length, n_taps;
+    int64_t length, n_taps;     /* samples; taps of a filter */
     int64_t begin;              /* window position of the first sample */
 };
 
-/* Index of the newest sample of the block's output 0. */
+/* Return the index of the newest sample that the block's first output touches. */
 static int64_t newest(const struct line *line) { return line->counted->op->before + line->n_taps - 1; }
 
-/* Constant lengths let the compiler replace the call for most types. */
+/* Return whether two samples are equal. With a constant length the compiler replaces memcmp, for most types. */
 static inline bool are_alike(const char *a, const char *b, size_t bytes)
 {
     return bytes == 4 ? memcmp(a, b, 4) == 0 : bytes == 2 ? memcmp(a, b, 2) == 0 : memcmp(a, b, bytes) == 0;
 }
 
-/* Whether a sample equals the one before it. Samples beyond the ends match any sample. */
+/* Return whether sample i equals sample i - 1. Boundary samples match any sample. */
 static inline bool is_as_before(const struct line *line, int64_t i)
 {
     const char *const sample = line->samples + i * line->pitch;
@@ -120,7 +120,7 @@ static inline bool is_as_before(const struct line *line, int64_t i)
     return i <= begin || i >= begin + line->counted->job->n_samples || are_alike(sample, sample - line->pitch, line->bytes);
 }
 
-/* Mark the outputs of equal samples. Only runs longer than `step` matter: examining every step-th sample first finds each. */
+/* Mark outputs that touch only equal samples. A run that matters has more than `step` samples, so every step-th one is tried. */
 static void mark_alike(const struct line *line, unsigned char *skip)
 {
     const int64_t step = lw_max64(line->n_taps, LW_COUNTED_ALIKE) - 1, first = newest(line), end = first + line->slot->block.count;
@@ -138,7 +138,7 @@ static void mark_alike(const struct line *line, unsigned char *skip)
     }
 }
 
-/* Mark bad samples. @param bad  [line's length] @return  whether any sample is bad */
+/* Find bad samples. @param bad  set: 1 for a bad sample; [line's length] @return  whether any sample is bad */
 static bool find_bad(const struct line *line, unsigned char *bad)
 {
     const struct lw_counted *const counted = line->counted;
@@ -179,14 +179,14 @@ struct image {
     int64_t c;
     size_t bytes;               /* bytes of a pixel */
     int64_t begin;              /* image row of the slot's first row */
-    /* Row counts of each output column: consecutive rows, up to the current one, whose pixels within reach of the kernel are
-     * all equal (alike), or all count (good). */
+    /* For each output column: number of consecutive rows, up to the current one, in which the pixels that the output touches are
+     * all equal (alike), or all finite (good). */
     int32_t *alike, *good;
 };
 
 static int next(int32_t *rows, bool goes_on) { return *rows = goes_on ? (*rows < INT32_MAX ? *rows + 1 : *rows) : 0; }
 
-/* Whether a pixel equals its left neighbour and, after the first row, the pixel above. Pixels beyond the sides match any. */
+/* Return whether a pixel equals its left neighbour and, after the first row, the pixel above. Boundary pixels match any pixel. */
 static bool is_alike(const struct image *image, int64_t i, int64_t column)
 {
     const int64_t row = image->begin + i;
@@ -200,7 +200,7 @@ static bool is_alike(const struct image *image, int64_t i, int64_t column)
            (is_first || memcmp(pixel, pixel - (size_t)image->conv2d->columns * image->bytes, image->bytes) == 0);
 }
 
-/* Add one more row to the counts. The last column of an output is look_ahead_columns to the right of its own. */
+/* Add row i to `alike` and `good`. The last column that an output touches is look_ahead_columns to the right of its own. */
 static void take_row(struct image *image, int64_t i, bool touches)
 {
     const struct lw_conv2d_spec *const c = image->conv2d;
@@ -291,8 +291,8 @@ static double energy(const struct lw_ols_spec *ols, int filter, int64_t tap)
     return h[0] * h[0] + (parts == 2 ? h[1] * h[1] : 0);
 }
 
-/* Whether bad samples meet more than the allowed part of a filter's energy. The oldest sample of the block's first output is
- * number `before` of the slot; the newest sample of an output meets tap 0. */
+/* Return whether taps on bad samples have more than the allowed part of a filter's energy. The oldest sample of the block's first
+ * output is number `before` of the slot; tap 0 multiplies the newest sample of an output. */
 static bool is_touched(const struct lw_counted *counted, const struct lw_slot *slot, int number, const struct lw_crossing *crossing)
 {
     const struct lw_ols_spec *const ols = &counted->job->op.ols;
@@ -310,7 +310,7 @@ static bool is_touched(const struct lw_counted *counted, const struct lw_slot *s
     return bad > most * all;
 }
 
-/* Images have no mask. */
+/* Return whether a crossing of an image touches a non-finite pixel; images have no mask. */
 static bool is_pixel_touched(const struct lw_counted *counted, const struct lw_slot *slot, const struct lw_crossing *crossing)
 {
     const struct lw_conv2d_spec *const conv2d = &counted->job->op.conv2d;

@@ -10,25 +10,25 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum shape { BY_SAMPLE, BY_CHANNEL, BY_BOTH };
+enum shape { BY_SAMPLE, BY_CHANNEL, BY_BOTH };      /* one mark for each sample of the axis; channel; sample of a channel */
 
-/* Bytes of a packed mask that are read at a time. */
+/* Most bytes of a packed mask that are read at a time. */
 #define BITS_READ ((int64_t)4 << 20)
 
-/* Marks of a slot's input, as numbers of the mask's own type. */
+/* Marks of the samples in one slot. */
 struct marks {
-    char *numbers;
-    struct lw_window_part part;         /* part of the window; its channels are the mask's (one, if by sample) */
-    int64_t channel;                    /* channel of the slot's first, for a mask by channel */
+    char *numbers;                      /* owned; marks in the stored type; NULL unless read slot by slot */
+    struct lw_window_part part;         /* window part of the marks; its channels are the mask's: BY_SAMPLE has one */
+    int64_t channel;                    /* first channel of the samples, in the view */
 };
 
 struct lw_mask {
     struct lw_reader *reader;
     enum shape shape;
     struct lw_type type;
-    struct lw_stream_window *window;           /* NULL for a mask by channel */
-    double *channels;                   /* mask by channel: [channels of the view] */
-    unsigned char *bits;                /* packed mask, not by channel: [rows][pitch] */
+    struct lw_stream_window *window;           /* NULL unless marks are read slot by slot */
+    double *channels;                   /* BY_CHANNEL: [channels of the view] */
+    unsigned char *bits;                /* packed or good-data mask: [rows][pitch]; else, and BY_CHANNEL: NULL */
     int64_t rows, pitch;
     struct lw_view_spec view;           /* view of the input */
     enum lw_boundary boundary;
@@ -38,7 +38,6 @@ struct lw_mask {
     int64_t sample_bytes;               /* bytes of a sample of the input */
 };
 
-/* Free the memory of lw_mask_start. */
 static void stop(struct lw_mask *mask)
 {
     for (int i = 0; i < LW_MAX_DEPTH; i++) {
@@ -49,11 +48,11 @@ static void stop(struct lw_mask *mask)
     mask->window = NULL;
 }
 
-/* ---- which samples it is about ------------------------------------------------------------------------------------------ */
+/* ---- a dataset of marks ------------------------------------------------------------------------------------------------- */
 
-/* Find which samples a mask marks.
- * @param per  numbers, or bits, in an element of the mask
- * @return     whether the mask's shape fits the input */
+/* Find the shape of a mask.
+ * @param per  marks in an element of the dataset: 1, or 8 if the mask is packed
+ * @return     whether the shape fits the input */
 static bool has_shape(const struct lw_dataset_info *info, const struct lw_dataset_info *input, int axis, int64_t per,
                       enum shape *shape)
 {
@@ -84,10 +83,10 @@ static int find_shape(const struct lw_dataset_info *info, const struct lw_datase
                    info->n_dims == 1 ? "" : "s", info->dims[0], n_axis, n_channels);
 }
 
-/* Bit i of packed bytes: numpy.packbits puts the first bit into the highest place. */
+/* Return bit i of packed bytes; the first bit of a byte is in the highest place. */
 static bool bit_of(const unsigned char *bytes, int64_t i) { return bytes[i / 8] >> (7 - i % 8) & 1; }
 
-/* Read a mask by channel as a whole, and keep the channels of the view. */
+/* Read a mask BY_CHANNEL, and keep the marks of the view's channels. */
 static int read_channels(struct lw_comm *comm, const char *name, const struct lw_job *job, bool is_packed, struct lw_mask *mask,
                          struct lw_error *err)
 {
@@ -105,7 +104,7 @@ static int read_channels(struct lw_comm *comm, const char *name, const struct lw
     return lw_comm_agree(comm, rc, err);
 }
 
-/* Read all bits, on each rank. */
+/* Read all bytes of a packed mask, on each rank. */
 static int read_bits(const struct lw_dataset_info *info, struct lw_mask *mask, struct lw_error *err)
 {
     const int last = info->n_dims - 1;
@@ -152,7 +151,7 @@ static int open_dataset(struct lw_comm *comm, struct lw_job *job, struct lw_mask
     return rc;
 }
 
-/* ---- tests of which the input files keep the results (io/notes/notes.h) -------------------------------------------------- */
+/* ---- good-data: results of tests in the input files, as series on axes of their own (io/notes/notes.h) ------------------- */
 
 /* Axis of the input, and its samples that fail a test. */
 struct axis {
@@ -164,7 +163,7 @@ struct axis {
 
 static int64_t bit_bytes(int64_t n) { return lw_divide_up(n, 8); }
 
-/* First sample of the axis that is not earlier than an entry of a series. */
+/* Return the first sample of the axis that is not earlier than an entry of a series. */
 static int64_t sample_from(const struct axis *axis, const struct lw_axis_metadata *series, int64_t entry)
 {
     double late;
@@ -186,7 +185,7 @@ static void clear_bits(unsigned char *bits, int64_t begin, int64_t end)
         }
 }
 
-/* Read one series of one file. */
+/* Read one series of one file, and clear the doubtful bits of samples that it reports as good. */
 static int read_series(struct lw_comm *comm, struct axis *axis, const char *file, const struct lw_quality *quality,
                        struct lw_error *err)
 {
@@ -206,7 +205,6 @@ static int read_series(struct lw_comm *comm, struct axis *axis, const char *file
     return rc;
 }
 
-/* Read all series of all files. */
 static int read_all(struct lw_comm *comm, const struct lw_reader *input, const char *tests, struct axis *axis, struct lw_error *err)
 {
     const int64_t n_files = lw_reader_info(input)->n_files;
@@ -231,7 +229,7 @@ static int read_all(struct lw_comm *comm, const struct lw_reader *input, const c
     return LW_OK;
 }
 
-/* Read the good-data mask, on every rank: a bit for each sample of the axis, set if a test failed or no file reports one. */
+/* Read the good-data mask, on every rank. A sample's bit is set if a test failed, or if no file has a result for the sample. */
 static int read_good_data(struct lw_comm *comm, const struct lw_reader *input, const struct lw_job *job, struct lw_mask *mask,
                           struct lw_error *err)
 {
@@ -288,7 +286,7 @@ void lw_mask_close(struct lw_mask *mask)
     lw_free(mask);
 }
 
-/* Whether the marks are read slot by slot. */
+/* Return whether the marks are read slot by slot. */
 static bool is_read_by_slot(const struct lw_mask *mask) { return mask->shape != BY_CHANNEL && !mask->bits; }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------- */
@@ -349,7 +347,7 @@ int lw_mask_start(struct lw_mask *mask, const struct lw_job *job, const struct l
 
 /* ---- a slot ---------------------------------------------------------------------------------------------------------------- */
 
-/* Bit of a packed mask. A sample beyond the ends has the bit of the sample that the boundary copies there. */
+/* Return a sample's bit. A boundary sample has the bit of its source sample, or 0 without one. */
 static bool is_bit_set(const struct lw_mask *mask, const struct marks *marks, int64_t c, int64_t i)
 {
     const int64_t place = marks->part.begin + i,

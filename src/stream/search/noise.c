@@ -14,7 +14,7 @@ bool lw_noise_is_measured(const struct lw_job *job)
     return job->noise && (job->search.noise == LW_NOISE_MEASURED || job->search.noise == LW_NOISE_RMS);
 }
 
-/* Number of sigmas of all stretches, channels and filters. */
+/* Return the number of sigmas: stretches x channels x filters. */
 static int64_t n_sigmas(const struct lw_job *job)
 {
     return lw_search_stretches(lw_op_search(&job->op)) * job->op.n_channels * lw_op_filters(&job->op);
@@ -32,7 +32,7 @@ struct lw_bytes lw_noise_bytes(const struct lw_plan_spec *spec, const struct lw_
     return spec->job->search.noise == LW_NOISE_RMS ? lw_noise_rms_bytes(spec, plan) : lw_noise_clip_bytes(spec, plan);
 }
 
-/* Warn if some noise is 0. Rank 0 only. */
+/* Warn of channels and filters whose noise is 0. Rank 0 only. */
 static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *said)
 {
     const struct lw_search *const search = lw_op_search(&job->op);
@@ -40,7 +40,7 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
     int64_t n_none = 0, first = 0;
     char more[64] = "", where[64] = "";
     for (int64_t i = n_sigmas(job) - 1; i >= 0; i--) {
-        /* Masked channels have no outputs that count, which is expected. */
+        /* A masked channel is expected to have no outputs that count. */
         const bool is_masked = (job->search.mask || job->search.good_data) && said->n_finite && said->n_finite[i] == 0;
         if (job->noise[i] == 0 && !is_masked) {
             n_none++;

@@ -1,10 +1,9 @@
 /* noise_clip.c - --noise measured: sigma by signal/spread.h, over the outputs that count (counted.h).
  *
- * The host receives blocks of the filtered signal. The values of each channel and filter are counted twice: all together, and
- * by cell, a piece of a block, for a sigma of its own. Ranks add up their counts, and gather the sigmas of their pieces.
- *
- * Counts do not depend on ranks or memory: memory only limits the channels that are counted at a time, and the filters of a
- * pass depend on shapes alone. */
+ * The engine computes blocks of the filtered signal. The host counts their values in histograms ("counts"): one for each piece of
+ * a block, channel and filter, which gives the piece's sigma and is then added to the histogram of its channel and filter. Ranks
+ * add up the latter, and gather the sigmas of their pieces. A piece's place in its block is a cell. Counts do not depend on ranks
+ * or memory: memory only limits the channels that are counted at a time; the filters of a pass depend on shapes alone. */
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
@@ -19,57 +18,57 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Most values of a block, of all channels and filters, unless its channels and filters are already as few as possible. If
+/* Most values of a block, of all its channels and filters; a block with the fewest possible channels and filters may have more. If
  * channels vary fastest, blocks have more channels, which are contiguous in the file. */
 enum { BLOCK_VALUES = 1 << 22, BLOCK_VALUES_SLOW = 1 << 24 };
 
-/* Most outputs of a channel and a filter that 32-bit counters can count. */
+/* Most outputs of a channel and a filter: 32-bit counters count them. */
 #define MOST_OUTPUTS ((int64_t)1 << 31)
 
-/* A piece of a signal is a block, if the block has at least PIECE_TAPS times the outputs of a filter's length. A piece of an
- * image is a square with a side of about PIECE_SIDE pixels, or PIECE_KERNELS kernels. */
+/* A piece of a signal is a whole block; there are no pieces if a block is shorter than PIECE_TAPS filters. Blocks are made that
+ * long, up to LONGEST_PIECE. A piece of an image is a square with a side of about PIECE_SIDE pixels, or PIECE_KERNELS kernels. */
 enum { PIECE_TAPS = 64, LONGEST_PIECE = 1 << 16, PIECE_SIDE = 64, PIECE_KERNELS = 4 };
 
-/* The sigma of all counts is used if it is within VARIES of the pieces' median, or if there are fewer than LEAST_PIECES pieces. */
+/* The pieces' median replaces sigma if they differ by more than VARIES of sigma, and there are at least LEAST_PIECES pieces. */
 #define VARIES 0.1
 enum { LEAST_PIECES = 16 };
 
-/* Counts, as doubles, that ranks add up at a time: several channels and filters in single precision, one in double. */
+/* Bins, as doubles, that ranks add up at a time: several histograms in single precision, one in double precision. */
 enum { SUMMED = 1 << 17 };
 
-/* Adjacent channels that are processed together if channels vary fastest, so that whole cache lines are used. */
+/* Adjacent channels that are counted together if channels vary fastest, so that whole cache lines are used. */
 enum { SLOW_CHANNELS = LW_SPREAD_SERIES };
 
-/* Parts into which the rows and columns of a block are cut; 0: no pieces. */
+/* Cells of a block: numbers of parts that its rows and its columns are cut into; 0: no pieces. */
 struct cells {
     int64_t rows, columns;
 };
 
 struct clip {
-    struct lw_noise_pass pass;  /* collects the sigmas of pieces in which half of the outputs count */
-    int first_filter;           /* first of the filters of this pass */
-    int64_t stretch;            /* stretch of the axis that is being measured */
-    int64_t begin, end;         /* outputs of the axis that count; the blocks may hold others */
+    struct lw_noise_pass pass;  /* pass.mine: sigmas of pieces in which at least half of the outputs count */
+    int first_filter;           /* first filter of this pass, numbered in the job */
+    int64_t stretch;            /* number of the stretch that is being measured */
+    int64_t begin, end;         /* outputs of the stretch; blocks may hold others, which do not count */
     struct cells cells;
     struct lw_counted counted;
     struct lw_pool *pool;       /* borrowed; NULL: single thread */
     int n_threads;
-    int64_t bins;               /* lw_spread_bins */
+    int64_t bins;               /* bins of a histogram, lw_spread_bins */
 
     /* Members for the group of channels that is being measured. */
     uint32_t *counts;           /* owned; [channels][filters][bins] */
-    char *scratch;              /* owned; scratch of all threads */
+    char *scratch;              /* owned; memory of a struct scratch for each thread */
     int64_t n_blocks;           /* blocks counted so far */
-    const struct lw_slot *slot; /* slot that is being counted, and its number */
-    int number;
-    double *sums, *work;        /* owned; [summed_of] */
+    const struct lw_slot *slot; /* slot that is being counted */
+    int number;                 /* number of this slot */
+    double *sums, *work;        /* owned; [summed_of] histograms of all ranks, and work space */
 };
 
 static int64_t n_filters(const struct clip *clip) { return lw_op_filters(&clip->pass.spec); }
 
 /* ---- which outputs ------------------------------------------------------------------------------------------------- */
 
-/* Blocks to use of `all`, if some blocks of the axis are enough. @param outputs  outputs of a block, of one channel and filter */
+/* Return how many of `all` blocks of the axis to use (noise.h). @param outputs  outputs of a block, of one channel and filter */
 static int64_t count_blocks(const struct lw_job *job, int64_t all, int64_t outputs)
 {
     const int64_t an_eighth = lw_divide_up(all, LW_NOISE_BOUND), pairs = job->op.n_channels * lw_op_filters(&job->op);
@@ -78,7 +77,7 @@ static int64_t count_blocks(const struct lw_job *job, int64_t all, int64_t outpu
     return lw_min64(all, lw_max64(1, lw_min64(wanted, MOST_OUTPUTS / outputs)));
 }
 
-/* Side of a piece of an image, pixels. */
+/* Return the approximate side of a piece of an image, pixels. */
 static int64_t side_of(const struct lw_conv2d_spec *c)
 {
     return lw_max64(PIECE_SIDE, PIECE_KERNELS * lw_max64(c->kernel_rows, c->kernel_columns));
@@ -86,7 +85,7 @@ static int64_t side_of(const struct lw_conv2d_spec *c)
 
 static int64_t n_stretches(const struct clip *clip) { return lw_search_stretches(lw_op_search(&clip->pass.job->op)); }
 
-/* Choose blocks for outputs [begin, end), of the axis or of a stretch; the blocks cover these and may hold others. */
+/* Choose blocks for outputs [begin, end): the whole axis or a stretch. Blocks begin at grid units and may hold other outputs. */
 static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t unit, int64_t begin, int64_t end)
 {
     const struct lw_search *const search = lw_op_search(&job->op);
@@ -110,24 +109,24 @@ static void choose_stretch(struct clip *clip, int64_t stretch)
     clip->pass.blocks = choose_blocks(job, clip->pass.plan.op.unit, clip->begin, clip->end);
 }
 
-/* Index of a channel's sigma behind a filter of the pass, in the current stretch. */
+/* Return the index in job->noise of a channel and a filter of the pass, in the current stretch. */
 static int64_t place_of(const struct clip *clip, int64_t channel, int64_t filter)
 {
     const struct lw_job *const job = clip->pass.job;
     return (clip->stretch * job->op.n_channels + channel) * lw_op_filters(&job->op) + clip->first_filter + filter;
 }
 
-/* Number of parts of about the wanted length. */
+/* Return the number of parts of about the wanted length. */
 static int64_t parts_of(int64_t length, int64_t wanted) { return lw_max64(1, (length + wanted / 2) / wanted); }
 
-/* Values of a block with the fewest channels. */
+/* Return the values of a block with the fewest possible channels, behind one filter. */
 static int64_t least_values(const struct clip *clip)
 {
     const struct lw_noise_pass *const pass = &clip->pass;
     return lw_min64(pass->blocks.length, pass->job->n_outputs) * lw_op_width(&pass->job->op) * pass->plan.op.channel_unit;
 }
 
-/* Plan a pass of filters [first, first + n) of the job, in the computing precision; its blocks are as many as in any stretch. */
+/* Plan a pass of filters [first, first + n) of the job. Its blocks are as many as the longest stretch may have. */
 static int plan_filters(struct clip *clip, int first, int n, struct lw_error *err)
 {
     struct lw_noise_pass *const pass = &clip->pass;
@@ -158,7 +157,7 @@ static int plan_filters(struct clip *clip, int first, int n, struct lw_error *er
     return LW_OK;
 }
 
-/* Plan a pass of as many filters from `first` on as a block has room for, evenly divided, with the fewest channels. */
+/* Plan a pass with the fewest channels, and from filter `first` on as many as a block holds; passes have equally many filters. */
 static int plan_clip(struct clip *clip, int first, struct lw_error *err)
 {
     const int all = lw_op_filters(&clip->pass.job->op);
@@ -173,7 +172,7 @@ static struct clip clip_of(const struct lw_job *job, const struct lw_engine *eng
                            int n_threads)
 {
     struct clip clip = {.pass = lw_noise_pass_of(job, engine, plan, n_ranks), .n_threads = n_threads > 0 ? n_threads : 1};
-    if (job->op.layout == LW_TIME_SLOW)     /* more channels at a time are worth more than a third block in progress */
+    if (job->op.layout == LW_TIME_SLOW)     /* memory is better spent on more channels than on a third block in progress */
         clip.pass.depth = (int)lw_min64(clip.pass.depth, 2);
     clip.bins = lw_spread_bins(job->op.precision);
     return clip;
@@ -183,7 +182,7 @@ static struct clip clip_of(const struct lw_job *job, const struct lw_engine *eng
 
 static int64_t n_cells(const struct clip *clip) { return clip->cells.rows * clip->cells.columns; }
 
-/* Work space of a thread: marks, scratch for marking, sums, and the counts of a piece of each channel (0 between pieces). */
+/* Work space of a thread: marks, scratch of lw_counted_mark, and the counts of a piece of each channel (0 between pieces). */
 struct scratch {
     unsigned char *skip;
     void *marking;
@@ -193,10 +192,10 @@ struct scratch {
 
 static int64_t longest_block(const struct clip *clip) { return lw_min64(clip->pass.blocks.length, clip->pass.job->n_outputs); }
 
-/* Channels that are processed together. */
+/* Return the number of channels that are counted together. */
 static int64_t n_together(const struct clip *clip) { return clip->pass.spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1; }
 
-/* Bytes of the marks of one channel. */
+/* Return the bytes of the marks of one channel. */
 static int64_t marks_bytes(const struct clip *clip)
 {
     return lw_round_up(longest_block(clip) * lw_op_width(&clip->pass.job->op), LW_ALIGNMENT);
@@ -219,7 +218,7 @@ static int64_t n_bins(const struct clip *clip, int64_t n_channels)
     return lw_noise_pass_pairs(&clip->pass, n_channels) * clip->bins;
 }
 
-/* Numbers for the counts of some channels and filters, and for the sigmas of one. */
+/* Return the length of `sums` and `work`: enough for SUMMED bins, and for the pieces' sigmas of a channel and a filter. */
 static int64_t summed_of(const struct clip *clip)
 {
     return lw_max64(lw_max64(clip->bins, SUMMED), clip->pass.n_ranks * lw_noise_pass_rows(&clip->pass));
@@ -242,7 +241,7 @@ struct lw_bytes lw_noise_clip_bytes(const struct lw_plan_spec *spec, const struc
     return plan_clip(&clip, 0, NULL) ? (struct lw_bytes){0} : bytes_of(&clip, spec->reader, spec->mask, plan);
 }
 
-/* Choose as many channels at a time as fit the memory that the run needs anyway. The least choice of all ranks is used. */
+/* Choose as many channels at a time as fit the memory that the run needs anyway. All ranks use the smallest choice. Collective. */
 static void choose_group(struct clip *clip, struct lw_setup *setup, const struct lw_plan *plan)
 {
     const int64_t unit = clip->pass.plan.op.channel_unit, least = clip->pass.group;
@@ -261,7 +260,7 @@ static void choose_group(struct clip *clip, struct lw_setup *setup, const struct
 
 /* ---- counts -------------------------------------------------------------------------------------------------------- */
 
-/* Values of channels [c, c + n) of the slot's block behind filter f, and the marks of values that do not count; NULL: all count. */
+/* Values of channels [c, c + n) of the slot's block behind filter f. `skip` marks values that do not count; NULL: all count. */
 struct values {
     int64_t c;
     int n, f;
@@ -269,8 +268,8 @@ struct values {
     const unsigned char *skip;
 };
 
-/* Count the values in a rectangle of rows (outputs on the axis) and columns, as far as they count. @param pitch  distance from
- * one channel's counts to the next channel's */
+/* Count the unmarked values of the stretch in a rectangle of rows (outputs on the axis) and columns. @param pitch  distance from
+ * the counts of one channel to those of the next */
 static void count_values(const struct clip *clip, const struct values *v, const int64_t rows[2],
                          const int64_t columns[2], uint32_t *counts, int64_t pitch)
 {
@@ -292,14 +291,14 @@ static void count_values(const struct clip *clip, const struct values *v, const 
     }
 }
 
-/* Return sigma of a piece's counts, then add the counts to the total and clear them; -1: fewer than `least` values. */
+/* Return sigma of a piece's counts, or -1 for fewer than `least` finite values; then add the piece to `counts` and clear it. */
 static double take_piece(const struct clip *clip, const struct scratch *scratch, uint32_t *piece, double least, uint32_t *counts)
 {
     const struct lw_op_spec *const spec = &clip->pass.spec;
     double n_finite;
     int64_t first, end;
     lw_spread_range(piece, clip->bins, &first, &end);
-    end = lw_min64(end + 1, clip->bins);      /* one more bin, which takes the sum */
+    end = lw_min64(end + 1, clip->bins);      /* one bin more, a place for the sum over all bins */
     for (int64_t bin = first; bin < end; bin++) {
         counts[bin] += piece[bin];
         scratch->sums[bin - first] = piece[bin];
@@ -310,13 +309,13 @@ static double take_piece(const struct clip *clip, const struct scratch *scratch,
     return n_finite >= least ? sigma : -1;
 }
 
-/* Counts of channel k. */
+/* Return the counts of channel c + k and filter f of `v`. */
 static uint32_t *counts_of(const struct clip *clip, const struct values *v, int k)
 {
     return clip->counts + ((v->c + k) * n_filters(clip) + v->f) * clip->bins;
 }
 
-/* Count one cell; its sigma counts if half of its outputs do. @param sigmas  [cells][channels x filters], at the first pair */
+/* Count one piece, and keep its sigma if at least half of its outputs count. @param sigmas  [cells][pairs], from v's first pair */
 static void count_cell(const struct clip *clip, const struct values *v, int64_t cell, const struct scratch *scratch, double *sigmas)
 {
     const int64_t length = longest_block(clip), n = clip->slot->block.count, width = lw_op_width(&clip->pass.job->op);
@@ -331,7 +330,7 @@ static void count_cell(const struct clip *clip, const struct values *v, int64_t 
             take_piece(clip, scratch, scratch->counts + k * clip->bins, 0.5 * (double)(tall * wide), counts_of(clip, v, k));
 }
 
-/* Count some channels of the slot, behind all filters. */
+/* Count the channels that are counted together, behind all filters: a piece of the pool's work, not a piece of a block. */
 static int count_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct clip *const clip = context;
@@ -387,7 +386,7 @@ static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t chann
     const struct lw_op_spec *const spec = &clip->pass.spec;
     const int64_t its = n_filters(clip), n_pairs = n_channels * its;
     int64_t bin_first, bin_end;
-    /* Bins that are not empty on some rank, and one more, so that the sums over all bins have a place. */
+    /* Only bins that some rank has filled are added up, and one bin more, a place for the sums over all bins. */
     int64_t lowest = clip->bins, highest = 0;
     for (int64_t i = 0; i < n_pairs; i++) {
         lw_spread_range(clip->counts + i * clip->bins, clip->bins, &bin_first, &bin_end);
@@ -429,7 +428,7 @@ static int measure_group(struct clip *clip, struct lw_setup *setup, int64_t chan
         double *const noise = &setup->job.noise[place_of(clip, channel + i / its, i % its)];
         int64_t n;
         const double median = lw_noise_pass_median(&clip->pass, n_channels, i, clip->work, &n);
-        if (n >= LEAST_PIECES && fabs(median - *noise) > VARIES * *noise)   /* half of the pieces have less noise, half more */
+        if (n >= LEAST_PIECES && fabs(median - *noise) > VARIES * *noise)   /* the noise varies */
             *noise = median;
     }
     return LW_OK;
@@ -448,7 +447,7 @@ static int open_clip(struct clip *clip, struct lw_setup *setup, struct lw_error 
     return lw_noise_pass_open(&clip->pass, setup, err);
 }
 
-/* Write a text such as "262144 outputs of each channel and filter in each of 12 stretches of 1800000 outputs (1800 s)". */
+/* Set said->text, such as "262144 outputs of each channel and filter in each of 12 stretches of 1800000 outputs (1800 s)". */
 static void tell(const struct clip *clip, struct lw_noise_said *said)
 {
     const struct lw_job *const job = clip->pass.job;
@@ -466,7 +465,7 @@ static void tell(const struct clip *clip, struct lw_noise_said *said)
              job->ops->channel, stretches);
 }
 
-/* Measure the filters from `first` on that fit into one pass. @param n  set to their number */
+/* Measure as many filters, from number `first` on, as fit into one pass. @param n  set to their number */
 static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, int first, int *n, struct lw_noise_said *said,
                            struct lw_error *err)
 {
@@ -479,7 +478,7 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     char text[160];
     snprintf(text, sizeof text, "blocks of %" PRId64 ", %" PRId64 " filters, channels by %" PRId64, clip.pass.blocks.length,
              n_filters(&clip), clip.pass.plan.op.channel_unit);
-    /* Ranks on different processors (--engine allow-mixed) must measure alike. */
+    /* Ranks on different processors (--engine allow-mixed) must use the same blocks. */
     if ((rc = lw_comm_same(setup->comm, "how the engine measures the noise", text, err)))
         return rc;
     choose_group(&clip, setup, plan);

@@ -58,7 +58,7 @@ static int64_t n_values(const struct lw_noise_pass *pass, int64_t n_channels)
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
-/* Blocks of a pass may be longer than the run's slices, and have more channels if the engine pairs them. */
+/* Return the run's plan with room for the pass: blocks may be longer than slices, with more channels if the engine pairs them. */
 static struct lw_plan plan_of(const struct lw_noise_pass *pass)
 {
     struct lw_plan plan = pass->plan;

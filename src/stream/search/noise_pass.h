@@ -1,16 +1,18 @@
 /* noise_pass.h - blocks of the filtered signal for the measurement of its noise; shared by noise.c, noise_clip.c and noise_rms.c.
  *
- * A pass computes blocks of outputs, evenly spaced on the axis and shared by the ranks, once for each group of channels. */
+ * A pass computes blocks of outputs that are evenly spaced on the axis, for one group of channels after the other. The ranks share
+ * the blocks. A pair is a channel and a filter; a row is the values of one piece of a block, one value for each pair. */
 #pragma once
 
 #include "stream/pipeline.h"
 #include "stream/plan.h"
 
-/* Blocks of a pass. Block k, 0 <= k < count, is number first + k step of the axis; if step is 0, (k + 1/2) all / count. */
+/* Blocks of a pass. The axis has `all` blocks, of which the pass takes `count`: block k, 0 <= k < count, has the number
+ * first + k step, or if step is 0 the number (k + 1/2) all / count. */
 struct lw_noise_blocks {
     int64_t begin;              /* first output of block number 0, at a grid unit */
     int64_t length;             /* outputs of a block on the axis; the axis' last block may be shorter */
-    int64_t all;                /* blocks of the axis or of a stretch */
+    int64_t all;                /* blocks of the axis, or of a stretch */
     int64_t count;
     int64_t first, step;
 };
@@ -22,29 +24,29 @@ struct lw_noise_pass {
     struct lw_op_spec spec;     /* the job's operation, with other products */
     struct lw_noise_blocks blocks;
     int64_t group;              /* most channels at a time */
-    int64_t pieces;             /* pieces of a block whose noise is measured separately */
-    double *mine;               /* owned; [a rank's blocks][pieces][channels][filters]; -1: no value */
-    double *all;                /* owned; on rank 0 the values of all ranks */
+    int64_t pieces;             /* pieces of a block, each with a noise of its own; 0: none */
+    double *mine;               /* owned; noise of this rank's pieces, [its blocks][pieces][channels][filters]; -1: none */
+    double *all;                /* owned; `mine` of all ranks, on rank 0 */
     int depth;
-    struct lw_plan plan;        /* the run's plan, with the operation and blocks of this pass */
+    struct lw_plan plan;        /* plan of the run, with the operation of this pass */
     struct lw_stream_window *window;
     struct lw_pipeline *pipeline;
 };
 
-/** Return a pass to start from; the caller sets spec, plan.op, blocks, group and pieces. */
+/** Return a pass, of which the caller still changes spec, plan.op, blocks, group and pieces. */
 struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan,
                                       int n_ranks);
 
-/** Change an operation to output the filtered signal: every output, unscaled, in the computing precision. */
+/** Change an operation so that its only product is the filtered signal: all outputs, unscaled, in the computing precision. */
 void lw_noise_plain_series(struct lw_op_spec *spec);
 
-/** Return the most pieces of one rank. */
+/** Return the rows of one rank, the largest number of any rank. */
 int64_t lw_noise_pass_rows(const struct lw_noise_pass *pass);
 
-/** Return the number of pairs of a channel and a filter. */
+/** Return the number of pairs of n_channels channels and the filters of the pass. */
 int64_t lw_noise_pass_pairs(const struct lw_noise_pass *pass, int64_t n_channels);
 
-/** Return the bytes that lw_noise_pass_open takes; for the reader and the mask, only those beyond the run's. */
+/** Return the bytes that lw_noise_pass_open takes. Bytes of reader and mask count only beyond those that `run` needs, too. */
 struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const struct lw_reader *reader, const struct lw_mask *mask,
                                     const struct lw_plan *run);
 
@@ -52,27 +54,26 @@ struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const stru
 int lw_noise_pass_open(struct lw_noise_pass *pass, struct lw_setup *setup, struct lw_error *err);
 void lw_noise_pass_close(struct lw_noise_pass *pass);
 
-/* Process a computed block. */
+/* Process a computed block. @param number  number of the slot */
 typedef int lw_noise_take_fn(void *context, const struct lw_slot *slot, int number, struct lw_error *err);
 
-/** Compute this rank's blocks of some channels while reading. Values that `take` puts into `mine` come to rank 0. Collective. */
+/** Compute this rank's blocks of some channels, and pass each to `take`. Then rank 0 gathers `mine` into `all`. Collective. */
 int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels,
                      lw_noise_take_fn *take, void *context, struct lw_error *err);
 
-/** Return the median of the finite values of all pieces, for one pair of a channel and a filter; 0 without values. Rank 0 only.
+/** Return the median of the finite values of one pair in all rows; 0 if there is none. Rank 0 only.
  * @param values  work space, [rows of all ranks]
  * @param n       set to the number of finite values */
 double lw_noise_pass_median(const struct lw_noise_pass *pass, int64_t n_channels, int64_t pair, double *values, int64_t *n);
 
-/* ---- the ways to measure: each fills job->noise on rank 0, or says what it takes ---------------------------------------- */
+/* ---- --noise measured (clip) and --noise rms: memory, and measurement, which sets job->noise on rank 0 ------------------ */
 
-/* Amount of data that was examined. */
+/* Data that a measurement has examined. */
 struct lw_noise_said {
     char text[160];             /* "72 segments of 3584 outputs" */
-    double *n_finite;           /* owned; [stretches][channels][filters] number of outputs that counted, on rank 0; NULL: unknown */
+    double *n_finite;           /* owned; outputs that counted, [stretches][channels][filters], on rank 0; NULL: not known */
 };
 
-/** Return the least memory of the measurement. */
 struct lw_bytes lw_noise_clip_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan);
 struct lw_bytes lw_noise_rms_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan);
 

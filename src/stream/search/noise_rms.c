@@ -1,16 +1,16 @@
 /* noise_rms.c - --noise rms: the median of the root mean squares of |y| in segments.
  *
- * One in 16 of the grid's whole segments is used: number 8, 24, 40, ... With fewer than 9 whole segments it is the middle one;
- * with none, the partial segment.
+ * A segment is a grid unit of outputs. One in 16 of the whole segments is used: number 8, 24, 40, ... With fewer than 9 whole
+ * segments only the middle one is used; with none, the partial segment.
  *
- * A long signal is sampled in runs of RUN segments: runs 8, 24, 40, ... It is long if it has at least ONE_IN RUN^2 segments,
- * with at most RUN_OUTPUTS outputs behind all filters each.
+ * A long signal is used in runs of RUN consecutive segments: runs 8, 24, 40, ... A signal is long if it has at least ONE_IN RUN^2
+ * segments, and a segment has at most RUN_OUTPUTS outputs of all filters.
  *
- * There are at most MOST segments, and at most MOST_VALUES values of all channels and filters together (but at least LEAST
- * segments); if need be fewer, evenly spaced ones are used. Segments with outputs that are not finite do not count.
+ * At most MOST segments are used, and so few that all channels and filters have at most MOST_VALUES root mean squares, but at
+ * least LEAST segments. If need be, they are further apart. Segments with non-finite outputs do not count.
  *
- * Segments of an image are whole rows. They are cut into pieces of COLUMNS columns, or wider ones, so that there are at most
- * MOST_PIECES. Left-over columns do not count. The median is then over the pieces. */
+ * Segments of an image are whole rows. Each is cut into at most MOST_PIECES pieces of at least COLUMNS columns; left-over columns
+ * do not count. The median is then over the pieces. */
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
@@ -22,10 +22,10 @@
 enum { ONE_IN = 16, RUN = 8, RUN_OUTPUTS = 1 << 20, LEAST = 16, MOST = 1024, MOST_VALUES = 1 << 22 };
 enum { COLUMNS = 64, MOST_PIECES = 256 };
 
-/* Most outputs of a block, of all filters and channels, that an engine may have to hold. */
+/* Most outputs of a block that an engine may have to hold, of all filters and channels. */
 #define MOST_OUTPUTS ((int64_t)1 << 25)
 
-/* Measurement by segments; a piece is a segment, or a part of an image's rows. */
+/* A measurement. A block is a segment or a run; a piece of it is a segment, or columns of an image's segment. */
 struct rms {
     struct lw_noise_pass pass;
     int64_t columns;            /* columns of a piece of an image */
@@ -86,7 +86,7 @@ struct lw_bytes lw_noise_rms_bytes(const struct lw_plan_spec *spec, const struct
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
-/* Root mean square of columns [first, end) of an image in a slot; rows have `width` numbers. */
+/* Return the root mean square of columns [first, end) of an image in a slot. Columns and `width` of a row count real numbers. */
 static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t image, int64_t width, int64_t first, int64_t end)
 {
     const int64_t rows = slot->block.count;
@@ -102,7 +102,7 @@ static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t
     return sqrt(sum / (double)(type.is_complex ? numbers / 2 : numbers));
 }
 
-/* Store the values of a block as [piece][image], or as [piece][channel][filter]. The block's product is
+/* Store the root mean squares of a block as [piece][image] or [piece][channel][filter]. Those of a signal come from the engine, as
  * [filter][channel][piece] or, if channels vary fastest, [filter][piece][channel]. */
 static int take_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err)
 {

@@ -15,16 +15,16 @@
 #include <math.h>
 #include <string.h>
 
-/* Most frequencies whose medians are found together: fewer with many segments, so that a rank sends about NUMBERS_SENT numbers. */
+/* Most frequencies (columns) whose medians are found at a time, and most numbers that a rank sends for these. */
 enum { MOST_COLUMNS = 256, NUMBERS_SENT = 1 << 20 };
 
 /* ---- which segments -------------------------------------------------------------------------------------------------- */
 
-/* The sample of segments: blocks 0, step, 2 step, ... of `run` segments each; the last may be shorter. */
+/* Segments that are used: blocks 0, step, 2 step, ... of `run` segments each; the last block may be shorter. */
 struct sample {
     int64_t n, hop;             /* samples of a segment, and from one segment to the next */
-    int64_t n_segments;         /* segments of the window */
-    int64_t run, step, count;
+    int64_t n_segments;         /* segments of the samples that the user chose, used or not */
+    int64_t run, step, count;   /* segments of a block; blocks from one used block to the next; used blocks */
 };
 
 static struct sample choose_segments(const struct lw_job *job)
@@ -41,7 +41,7 @@ static struct sample choose_segments(const struct lw_job *job)
 
 static int64_t block_samples(const struct sample *sample, int64_t n_segments) { return (n_segments + 1) * sample->hop; }
 
-/* Most segments of one rank. */
+/* Return the largest number of segments that one rank has. */
 static int64_t most_of_rank(const struct sample *sample, int n_ranks)
 {
     return lw_min64(lw_divide_up(sample->count, n_ranks) * sample->run, sample->n_segments);
@@ -87,10 +87,10 @@ int64_t lw_spectrum_bytes(const struct lw_job *job, const struct lw_engine *engi
 
 /* ---- a rank's share -------------------------------------------------------------------------------------------------- */
 
-/* Block that is read while the previous one is transformed. */
+/* A block, which is read while the block before is transformed. */
 struct reading {
     void *stored;               /* [block_samples], as in the file */
-    int64_t first, n_segments;
+    int64_t first, n_segments;  /* first sample in the view; segments */
     int64_t count;              /* samples; 0: no block */
 };
 
@@ -101,9 +101,9 @@ struct pass {
     struct lw_welch *welch;
     struct reading readings[2];
     double *samples;            /* [block_samples] */
-    double *spectra;            /* [most_of_rank][frequencies] spectra that count, at the front */
+    double *spectra;            /* [most_of_rank][frequencies] this rank's spectra that count, at the front */
     int64_t n_spectra;
-    /* Numbers of some frequencies: [most_of_rank][columns_of], the same of all ranks, [columns_of][segments]. */
+    /* Spectra at some frequencies: this rank's [most_of_rank][columns_of], all ranks', and the latter as [columns_of][segments]. */
     double *mine, *all, *columns;
 };
 
@@ -124,7 +124,7 @@ static int open_pass(struct pass *pass, struct lw_error *err)
         !(pass->all = lw_alloc_array(received, sizeof(double), "power spectra", err)) ||
         !(pass->columns = lw_alloc_array(received, sizeof(double), "power spectra", err)))
         return LW_ESYSTEM;
-    /* The mask needs a plan to know the size of a block. */
+    /* The mask takes the size of a block from a plan. */
     const struct lw_plan plan = {.depth = 1, .rounds = {.slice = view.max_axis, .group = 1}, .op = {.input_width = 1}};
     int rc;
     if ((rc = lw_reader_select(setup->reader, &view, err)) ||
@@ -133,7 +133,7 @@ static int open_pass(struct pass *pass, struct lw_error *err)
     return lw_welch_create(pass->sample.n, job->whitening->rate_hz, pass->n_threads, &pass->welch, err);
 }
 
-/* Begin to read a block of the sample. @param block  number in the sample; none from `end` on */
+/* Begin to read a used block. @param block  number among the used blocks; from `end` on nothing is read */
 static int begin_block(struct pass *pass, int64_t block, int64_t end, struct reading *reading, struct lw_error *err)
 {
     const struct sample *const sample = &pass->sample;
@@ -149,7 +149,7 @@ static int begin_block(struct pass *pass, int64_t block, int64_t end, struct rea
     return lw_reader_begin(pass->setup->reader, &slab, err);
 }
 
-/* Convert the samples to double precision; masked samples become NaN. */
+/* Convert the samples of a block to double precision; masked samples become NaN. */
 static int take_samples(struct pass *pass, const struct reading *reading, struct lw_error *err)
 {
     const struct lw_type type = pass->setup->job.op.input;
@@ -164,7 +164,7 @@ static int take_samples(struct pass *pass, const struct reading *reading, struct
     return LW_OK;
 }
 
-/* Read this rank's share, consecutive blocks of the sample, and compute their spectra. */
+/* Read this rank's share of the used blocks, which are consecutive, and compute their spectra. */
 static int take_share(struct pass *pass, struct lw_error *err)
 {
     struct lw_comm *const comm = pass->setup->comm;
@@ -177,7 +177,7 @@ static int take_share(struct pass *pass, struct lw_error *err)
             (rc = begin_block(pass, block + 1, end, &pass->readings[(block - begin + 1) % 2], err)) ||
             (rc = take_samples(pass, reading, err)))
             break;
-        /* New spectra are appended; those that do not count are removed again. */
+        /* All spectra of the block are appended; then spectra that do not count are removed. */
         const int64_t width = lw_welch_frequencies(pass->sample.n);
         double *const added = pass->spectra + pass->n_spectra * width;
         int64_t kept = 0;
@@ -191,13 +191,13 @@ static int take_share(struct pass *pass, struct lw_error *err)
         }
         pass->n_spectra += kept;
     }
-    const int end_rc = lw_reader_end(pass->setup->reader, rc ? NULL : err);     /* no read may continue into freed memory */
+    const int end_rc = lw_reader_end(pass->setup->reader, rc ? NULL : err);     /* a read in progress still uses the memory */
     return rc ? rc : end_rc;
 }
 
 /* ---- medians over all ranks ------------------------------------------------------------------------------------------ */
 
-/* Sort the gathered rows into columns of one frequency. @return  numbers in each column */
+/* Turn the gathered rows, one a segment, into columns, one a frequency. @return  numbers in each column */
 static int64_t sort_into_columns(const struct pass *pass, int64_t count, int64_t rows, int64_t n)
 {
     int64_t found = 0;
@@ -211,7 +211,7 @@ static int64_t sort_into_columns(const struct pass *pass, int64_t count, int64_t
     return found;
 }
 
-/* Find the medians of all frequencies. @param n  spectra of all ranks */
+/* Find the median at each frequency. @param n  number of spectra of all ranks */
 static void find_medians(struct pass *pass, int64_t n)
 {
     struct lw_comm *const comm = pass->setup->comm;
@@ -220,7 +220,7 @@ static void find_medians(struct pass *pass, int64_t n)
     double *const spectrum = pass->setup->job.whitening->spectrum;
     for (int64_t first = 0; first < width; first += columns) {
         const int64_t count = lw_min64(columns, width - first);
-        for (int64_t s = 0; s < most; s++)      /* -1 where this rank has fewer segments than another */
+        for (int64_t s = 0; s < most; s++)      /* -1: this rank has fewer than `most` segments */
             for (int64_t k = 0; k < count; k++)
                 pass->mine[s * count + k] = s < pass->n_spectra ? pass->spectra[s * width + first + k] : -1;
         lw_comm_gather(comm, pass->mine, (int)(most * count), pass->all);

@@ -3,10 +3,10 @@
 #include "base/integers.h"
 #include "io/codecs/hash.h"
 
-/* Least bytes of a piece of work for a thread. */
+/* Approximate bytes of a piece of work for a thread. */
 enum { PIECE_BYTES = 1 << 19 };
 
-/* A block whose sums are being computed. Pieces of work are consecutive blocks on the axis, for some of the channel blocks. */
+/* A rank's block whose sums are being computed. A piece of work is some consecutive grid blocks on the axis and of channels. */
 struct work {
     const struct lw_sums_shape *shape;
     const struct lw_block *block;
@@ -14,8 +14,8 @@ struct work {
     char *gather;
     uint64_t *sums;
     int64_t n_elements; /* elements of a channel */
-    int64_t n_blocks, n_channel_blocks;
-    int64_t piece_blocks, piece_channels; /* axis blocks and channel blocks of a piece */
+    int64_t n_blocks, n_channel_blocks; /* grid blocks on the axis and of channels */
+    int64_t piece_blocks, piece_channels; /* the same of a piece */
 };
 
 int64_t lw_sums_blocks(const struct lw_sums_shape *shape, int64_t n_outputs) { return lw_divide_up(n_outputs, shape->unit); }
@@ -32,14 +32,14 @@ static int64_t first_element(const struct lw_sums_shape *shape, int64_t output)
     return lw_divide_up(output, shape->every) * shape->rate;
 }
 
-/* No elements are interpolated after the last output. */
+/* Return the elements of some outputs. After the last output of the axis none is interpolated. */
 static int64_t count_elements(const struct lw_sums_shape *shape, int64_t first, int64_t count)
 {
     const int64_t all = first_element(shape, first + count) - first_element(shape, first);
     return all - (count > 0 && first + count == shape->n_outputs ? shape->rate - 1 : 0);
 }
 
-/* First element of block k within a channel of the work; *count is its number of elements. */
+/* Return the first element of grid block k, counted in a channel of the work. @param count  set to its number of elements */
 static int64_t place_block(const struct work *work, int64_t k, int64_t *count)
 {
     const struct lw_sums_shape *const shape = work->shape;
@@ -78,15 +78,15 @@ static uint64_t sum_rows(const struct work *work, int64_t plane, int64_t channel
     return lw_hash_end(&hash);
 }
 
-/* Complex number in double precision. */
+/* Sixteen bytes: a complex number in double precision. */
 struct sixteen {
     uint64_t parts[2];
 };
 
-/* ---- time slow: the elements of some channels are gathered first ------------------------------------------------- */
+/* ---- time slow: the elements of a channel are gathered first ----------------------------------------------------- */
 
-/* Gather rows [begin, end) of n channels. ROWS is small enough for the rows to stay in the cache, and large enough to fill
- * cache lines of the gathered elements. */
+/* Gather rows [begin, end), at most ROWS, of n channels. So few rows stay in the cache, yet fill whole cache lines of gathered
+ * elements. */
 #define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, struct sixteen)
 enum { ROWS = 32 };
 #define X(size, type)                                                                                                          \
@@ -115,7 +115,7 @@ static void gather(const struct work *work, int64_t plane, int64_t channel, int6
         }
 }
 
-/* Hash a block that is too long to be gathered at once. */
+/* Hash a grid block that is too long to be gathered at once. */
 static uint64_t sum_long(const struct work *work, int64_t plane, int64_t channel_block, int64_t first, int64_t count, char *into)
 {
     const int64_t most = LW_SUMS_GATHER_BYTES / work->shape->value_bytes, channel = channel_block * work->shape->channel_unit;

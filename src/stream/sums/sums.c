@@ -10,15 +10,15 @@
 struct lw_sums {
     const struct lw_setup *setup;
     const struct lw_plan *plan;
-    char *gather;                   /* work space of lw_sums_of_block; NULL if time varies fastest */
-    uint64_t *values[LW_MAX_DEPTH]; /* [all products] sums of blocks that are being written; a ring */
-    int newest;
-    int64_t used; /* sums of the newest block so far */
+    char *gather;                   /* owned; work space of lw_sums_of_block; NULL if time varies fastest */
+    uint64_t *values[LW_MAX_DEPTH]; /* owned; ring of the sums of blocks being written, [all arrays] each */
+    int newest;                     /* place of the newest block in the ring */
+    int64_t used;                   /* number of sums of the newest block so far */
 };
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* Least elements and outputs of a block; most outputs that a block may have to reach LEAST_ELEMENTS. */
+/* Least elements and outputs of a grid block, and most outputs to which it is extended for LEAST_ELEMENTS. */
 enum { LEAST_ELEMENTS = 512, LEAST_OUTPUTS = 4096, MOST_OUTPUTS = 1 << 16 };
 
 int64_t lw_sums_unit(const struct lw_job *job, const struct lw_op_plan *op)
@@ -42,7 +42,7 @@ static struct lw_sums_shape shape_of(const struct lw_plan *plan, const struct lw
     };
 }
 
-/* Most sums of a block with these outputs and channels. */
+/* Return the number of sums of a block with these outputs and channels, of all arrays. */
 static int64_t count_sums(const struct lw_plan *plan, const struct lw_job *job, int64_t n_outputs, int64_t n_channels)
 {
     int64_t count = 0;
@@ -63,7 +63,7 @@ static void declare(const struct lw_plan *plan, struct lw_job *job, int product)
     *its = (struct lw_job_sums){.product_number = product};
     snprintf(its->path, sizeof its->path, LW_SUMS_GROUP "%s", array->dataset.path);
     its->product.dataset = (struct lw_writer_dataset){.path = its->path, .holds_words = true};
-    /* Dimensions of the array, with blocks instead of outputs and channels; a block holds whole rows of an image. */
+    /* The dimensions are those of the array, with grid blocks in place of outputs and channels; images: no columns. */
     struct lw_writer_dataset *const dataset = &its->product.dataset;
     its->product.channel_dim = its->product.axis_dim = -1;
     for (int d = 0; d < array->dataset.n_dims; d++) {
