@@ -93,16 +93,19 @@ def refuse_arrays():
 
 
 def ranks_by_gpus():
-    """As many ranks on a node as GPUs that Slurm grants, or as LAPWING_GPUS names. The GPUs are files: the runs use the CPU."""
+    """As many ranks on a node as GPUs that Slurm grants, or as LAPWING_GPUS names. The GPUs are files: the runs use the CPU.
+    The script with --gres runs as under an old Slurm, which tells the GPUs but not their number."""
     with open(os.path.join(SCRIPTS, "lapwing-gpu.sh")) as file:
         text = file.read()
     with open("gres.sh", "w") as file:
-        text = text.replace("#SBATCH --gpus-per-node=4\n#", "")
+        old = 'SLURM_JOB_GPUS=$(seq -s, "$SLURM_GPUS_ON_NODE")\nunset SLURM_GPUS_ON_NODE\n'
+        text = text.replace("#SBATCH --gpus-per-node=4\n#", "").replace("set -eu\n", "set -eu\n" + old)
         file.write(text.replace("#SBATCH --exclusive", "#"))       # it would take all GPUs
     gres, one = os.path.abspath("gres.sh"), ["--gpus-per-node=2", "--ntasks-per-node=1"]
     check("\n#SBATCH --gres=gpu:4\n" in open(gres).read(), "lapwing-gpu.sh has no line for --gres")
     cases = [(f"gpus-{launcher}", "lapwing-gpu.sh", launcher, "n11,n12", ["--gpus-per-node=2"], 4, {}) for launcher in LAUNCHERS]
-    cases += [(f"gres-{launcher}", gres, launcher, "n11,n12", ["--gres=gpu:1"], 2, {}) for launcher in LAUNCHERS]
+    cases += [(f"gres-{n}-{launcher}", gres, launcher, "n11,n12", [f"--gres=gpu:{n}", f"--ntasks-per-node={n}"], 2 * n, {})
+              for n, launcher in enumerate(LAUNCHERS, 1)]
     cases += [("gpus-fewer", "lapwing-gpu.sh", "srun", 1, one, 1, {"LAPWING_GPUS": "1"})]
     cases += [(f"gpus-{name}-{launcher}", f"lapwing-{name}.sh", launcher, 1, one, 2, {"LAPWING_GPUS": "2"})
               for name in ("array", "requeue", "preempt") for launcher in LAUNCHERS]
@@ -118,6 +121,9 @@ def ranks_by_gpus():
         expect_data(job, job.name + ".h5", expected)
         check(re.search(rf" on {n_ranks} ranks?\b", job.said()), f"{job.name}: not on {n_ranks} ranks: {job.said()}")
         check("has granted" not in job.said(), f"{job.name}: warns of GPUs that Slurm has granted: {job.said()}")
+    none = Job("gpus-none", "lapwing-gpu.sh", "job.ini", options=["--gpus-per-node=0"])
+    none.expect("FAILED", 2)
+    check("Slurm has granted no GPU to this job" in none.said(), none.said())
 
 
 def warn_of_idle_gpus():
