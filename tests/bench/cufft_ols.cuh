@@ -200,17 +200,29 @@ inline CufftPlans cufft_plans(const CufftOls &o, int n_segments)
             cufft_plan(o.c, cut.n, false, cut.pitch, cufft_output_pitch(o.c, cut), (int64_t)n_segments * o.at_once)};
 }
 
+struct CufftShare {
+    CufftCut cut;
+    int at_once;
+};
+
+/* Divide the work so that spectra and products take about `space` bytes. */
+inline CufftShare cufft_share(const RivalOls &c, int n, double space)
+{
+    const double row = (double)cufft_cut(c, n, 1).row_bytes(), most = std::min(space, 2e9 / n * row);    /* each plan has less
+                                                                                                          * than 2^31 values */
+    const double filters = std::max(1.0, std::min((double)c.n_filters, std::floor(most / row) - 1));
+    const int groups = (int)std::ceil(c.n_filters / filters), at_once = (c.n_filters + groups - 1) / groups;
+    return {cufft_cut(c, n, std::floor(most / row / (1 + at_once))), at_once};
+}
+
 /* space: bytes of spectra and products */
 inline CufftOls *cufft_ols_create(const RivalOls &c, int n, double space, const double *taps)
 {
     CufftOls *const o = new CufftOls();
+    const CufftShare share = cufft_share(c, n, space);
     o->c = c;
-    const double row = (double)cufft_cut(c, n, 1).row_bytes(), most = std::min(space, 2e9 / n * row);    /* each plan has less
-                                                                                                          * than 2^31 values */
-    const double filters = std::max(1.0, std::min((double)c.n_filters, std::floor(most / row) - 1));
-    const int groups = (int)std::ceil(c.n_filters / filters);
-    o->at_once = (c.n_filters + groups - 1) / groups;
-    o->cut = cufft_cut(c, n, std::floor(most / row / (1 + o->at_once)));
+    o->cut = share.cut;
+    o->at_once = share.at_once;
     o->full = cufft_plans(*o, o->cut.chunk);
     o->last = o->cut.last == o->cut.chunk ? o->full : cufft_plans(*o, o->cut.last);
     const size_t bytes = o->cut.row_bytes(), rounded = (c.n_filters + o->at_once - 1) / o->at_once * o->at_once;
@@ -240,61 +252,92 @@ inline void cufft_ols_close(void *memory)
     delete o;
 }
 
-/* Filter a chunk whose first output is number `first`. */
-template <class C, class Sample>
-void cufft_ols_chunk(const CufftOls &o, const Sample *x, Sample *y, int64_t first, int n_segments, const CufftPlans &p,
-                     cudaStream_t stream)
+/* What the inverse transforms of a chunk have left: filters f .. f + n_filters - 1 of `n_segments` segments, of which the first
+ * begins with output number `first`. A segment's points begin every `pitch` samples. */
+struct CufftPiece {
+    const void *segments;
+    int64_t first;
+    int n_segments, f, n_filters, pitch;
+};
+
+/* Filter a chunk and give the pieces to store(piece). */
+template <class C, class Store>
+void cufft_ols_chunk(const CufftOls &o, const char *x, int64_t first, int n_segments, const CufftPlans &p, cudaStream_t stream,
+                     const Store &store)
 {
     const CufftCut &cut = o.cut;
-    const int packs = (int)(cut.row_bytes() / 16), discard = cut.n - cut.hop, threads = cut.hop < 1024 ? 128 : 256;
+    const int packs = (int)(cut.row_bytes() / 16);
     const dim3 products(std::max(1, packs / 128), std::min(n_segments, 32768));      /* a row often has one pack more than a
                                                                                       * multiple of 128 */
     CHECK_CUDA(cufftSetStream(p.forward, stream));
     CHECK_CUDA(cufftSetStream(p.inverse, stream));
-    cufft_execute(o.c, p.forward, true, x + first, o.spectra);
+    cufft_execute(o.c, p.forward, true, x + first * (int64_t)(o.c.real ? sizeof(C) / 2 : sizeof(C)), o.spectra);
     for (int f = 0; f < o.c.n_filters; f += o.at_once) {
-        const int n_filters = std::min(o.at_once, o.c.n_filters - f);
         cufft_multiply<<<products, 128, 0, stream>>>((CufftPack<C> *)o.products, (const CufftPack<C> *)o.spectra,
                                                      (const CufftPack<C> *)o.bank + (int64_t)f * packs, packs, n_segments,
                                                      o.at_once);
         cufft_execute(o.c, p.inverse, false, o.products, o.products);
-        cufft_crop<<<cufft_crop_grid(n_segments, n_filters, cut.hop, threads), threads, 0, stream>>>(
-            y + f * o.c.count + first, (const Sample *)o.products, o.c.count, o.c.count - first, n_segments, cut.n,
-            (int)cufft_output_pitch(o.c, cut), discard);
+        store(CufftPiece{o.products, first, n_segments, f, std::min(o.at_once, o.c.n_filters - f),
+                         (int)cufft_output_pitch(o.c, cut)});
     }
 }
 
-template <class C, class Sample> void cufft_ols_chunks(const CufftOls &o, const void *x, void *y, cudaStream_t stream)
+template <class C, class Store> void cufft_ols_chunks(const CufftOls &o, const void *x, cudaStream_t stream, const Store &store)
 {
     for (int i = 0; i < o.cut.n_chunks; ++i) {
         const bool is_last = i + 1 == o.cut.n_chunks;
-        cufft_ols_chunk<C>(o, (const Sample *)x, (Sample *)y, (int64_t)i * o.cut.chunk * o.cut.hop,
-                           is_last ? o.cut.last : o.cut.chunk, is_last ? o.last : o.full, stream);
+        cufft_ols_chunk<C>(o, (const char *)x, (int64_t)i * o.cut.chunk * o.cut.hop, is_last ? o.cut.last : o.cut.chunk,
+                           is_last ? o.last : o.full, stream, store);
     }
+}
+
+/* The store of plain convolution: the valid outputs to y. */
+template <class Sample> void cufft_ols_crop(const CufftOls &o, void *y, const CufftPiece &p, cudaStream_t stream)
+{
+    const int hop = o.cut.hop, threads = hop < 1024 ? 128 : 256;
+    cufft_crop<<<cufft_crop_grid(p.n_segments, p.n_filters, hop, threads), threads, 0, stream>>>(
+        (Sample *)y + p.f * o.c.count + p.first, (const Sample *)p.segments, o.c.count, o.c.count - p.first, p.n_segments, o.cut.n,
+        p.pitch, o.cut.n - hop);
+}
+
+template <class C, class Sample> void cufft_ols_filter(const CufftOls &o, const void *x, void *y, cudaStream_t stream)
+{
+    cufft_ols_chunks<C>(o, x, stream, [&](const CufftPiece &piece) { cufft_ols_crop<Sample>(o, y, piece, stream); });
 }
 
 inline void cufft_ols_run(void *memory, const void *x, void *y, cudaStream_t stream)
 {
     const CufftOls &o = *(const CufftOls *)memory;
     if (o.c.is_double && o.c.real)
-        cufft_ols_chunks<double2, double>(o, x, y, stream);
+        cufft_ols_filter<double2, double>(o, x, y, stream);
     else if (o.c.is_double)
-        cufft_ols_chunks<double2, double2>(o, x, y, stream);
+        cufft_ols_filter<double2, double2>(o, x, y, stream);
     else if (o.c.real)
-        cufft_ols_chunks<float2, float>(o, x, y, stream);
+        cufft_ols_filter<float2, float>(o, x, y, stream);
     else
-        cufft_ols_chunks<float2, float2>(o, x, y, stream);
+        cufft_ols_filter<float2, float2>(o, x, y, stream);
     CHECK_CUDA(cudaGetLastError());
 }
 
-/* Open a way. The choices are megabytes of spectra and products, part of which the L2 cache holds. */
+/* Open a way. The choices are megabytes of spectra and products, part of which the L2 cache holds. Those that divide the work as the
+ * one before are left out. */
 inline void *cufft_ols_open(const RivalOls *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
 {
-    const int spaces[] = {8, 16, 24, 36, 12000}, n_spaces = (int)(sizeof spaces / sizeof *spaces);
     const int n = cufft_length(*c, step);
-    if (n == 0 || choice >= n_spaces)
+    if (n == 0)
         return nullptr;
-    CufftOls *const o = cufft_ols_create(*c, n, spaces[choice] * RIVAL_MEGABYTE, taps);
+    double chosen = 0;
+    CufftShare before = {};
+    for (const int space : {8, 16, 24, 36, 12000}) {
+        const CufftShare share = cufft_share(*c, n, space * RIVAL_MEGABYTE);
+        const bool is_new = share.cut.chunk != before.cut.chunk || share.at_once != before.at_once;
+        if (is_new && choice-- == 0)
+            chosen = space * RIVAL_MEGABYTE;
+        before = share;
+    }
+    if (chosen == 0)
+        return nullptr;
+    CufftOls *const o = cufft_ols_create(*c, n, chosen, taps);
     snprintf(text, RIVAL_TEXT, "N %d; %d segments x %d filters", n, o->cut.chunk, o->at_once);
     return o;
 }

@@ -4,6 +4,7 @@
  *                          FFT convolution (long filters) and one FFT over the signal. The cases are those whose name contains
  *                          text; a text with commas is a list of cases, in the table or not:
  *                          'double c2c 2^20 M=100 F=3,r2r 2^21 M=9 F=1,'
+ *   bench_ols_gpu stockham [csv] [text]   the same beside the published kernels (rivals/stockham_ols.cuh), real ones in both ways
  *   bench_ols_gpu segments [csv] [text]   every kernel of every segment length of the engine for these cases; long filters: the
  *                          other paths, too
  *   bench_ols_gpu check    every kernel against the sum by definition in double, on awkward sizes
@@ -20,6 +21,7 @@
 #include "gpu_bench.cuh"
 #include "rivals/library.h"
 #include "rivals/search.cuh"
+#include "rivals/stockham_ols.cuh"
 
 #include <cmath>
 #include <cstring>
@@ -685,10 +687,13 @@ int main(int argc, char **argv)
     if (mode == "one" && (argc == 5 || argc == 6))
         return run_one(argv[2], atoi(argv[3]), atoi(argv[4]), argc == 6 ? atoi(argv[5]) : 0);
     FILE *csv = fopen(argc > 2 ? argv[2] : "/dev/null", "w");
-    if (!csv || (mode != "table" && mode != "segments")) {
-        fprintf(stderr, "usage: %s table|segments [csv] [text] [rival.so...] | check | one CASE SEGMENT N [RANK]\n", argv[0]);
+    if (!csv || (mode != "table" && mode != "stockham" && mode != "segments")) {
+        fprintf(stderr, "usage: %s table|stockham|segments [csv] [text] [rival.so...] | check | one CASE SEGMENT N [RANK]\n",
+                argv[0]);
         return 2;
     }
+    if (mode == "stockham")
+        rivals = {&stockham_complex, &stockham_halves, &stockham_pairs};
     if (argc > 4)
         rivals = rival_libraries(rivals, argc - 4, argv + 4);
     print_head(csv);

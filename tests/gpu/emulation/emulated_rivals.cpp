@@ -3,6 +3,7 @@
  * cufftdx.hpp and nppi_filtering_functions.h replace NVIDIA's libraries. */
 #include "tests/bench/cufft_image.cuh"
 #include "tests/bench/cufft_ols.cuh"
+#include "tests/bench/rivals/stockham_ols.cuh"
 
 #include <cmath>
 #include <string>
@@ -106,6 +107,9 @@ static void check_ols(int64_t count, int64_t n_taps, int n_filters)
                 verdict(try_ols(rival, t, 2) > 0, std::string(rival->name) + " has no way", 0);
             if (!is_double)
                 verdict(try_ols(&rival_ols_cufftdx, t, 1) > 0, "cuFFTDx has no way", 0);
+            for (const OlsRival *rival : {&stockham_complex, &stockham_halves, &stockham_pairs})
+                verdict(try_ols(rival, t, 2) > 0 || is_double || real == (rival == &stockham_complex),
+                        std::string(rival->name) + " has no way", 0);
         }
 }
 
