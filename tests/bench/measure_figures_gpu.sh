@@ -2,12 +2,13 @@
 # measure_figures_gpu.sh OUT [PART...] - the numbers of the figures that take a GPU, in parts (gpu_parts.sh); builds nothing. The
 # scripts in figures/ draw them, once they lie in results/figures. By default all parts:
 #
-#   segments   overlap-save against the taps, for each segment length: OUT/ols_segments.csv
-#   cases      against taps, filters and samples, beside cuFFT's overlap-save and those of RIVALS, in both precisions:
-#              OUT/ols_cases.csv
-#   whole      without overlap-save, by one FFT through cuFFT; error and memory of both: OUT/ols_whole.csv
-#   post       power, derivative, interpolation: fused and by a pass of their own: OUT/ols_post.csv
-#   cudnn      the same filters by cuDNN, and images: OUT/ols_cudnn.csv, OUT/conv2d_cudnn.csv
+#   segments   overlap-save against the taps, for each segment length: OUT/ols/segments.csv
+#   grid       against taps, filters and samples, four filter lengths, beside cuFFT's overlap-save: OUT/ols/grid.csv
+#   stockham   the kernels as published, with real samples in both ways: OUT/ols/stockham.csv
+#   cases      a part of the grid beside the overlap-save of RIVALS, too, in both precisions: OUT/ols/cases.csv
+#   whole      without overlap-save, by one FFT through cuFFT; error and memory of both: OUT/ols/whole.csv
+#   post       power, derivative, interpolation: fused and by a pass of their own, and through cuFFT: OUT/ols/post.csv
+#   cudnn      the same filters by cuDNN, and images: OUT/ols/cudnn.csv, OUT/conv2d_cudnn.csv
 #   sizes      2-D: the sizes of Podlozhnyuk's table with 7 x 6 and 31 x 31: OUT/conv2d_sizes.csv
 #   crossover  2-D: each method against the kernel's side: OUT/conv2d_crossover.csv
 #   sparse     the sparse transform against n and k, beside cuFFT, with its L1 error: OUT/sfft_rows.csv
@@ -24,8 +25,10 @@ SECONDS_IN_ALL=${SECONDS_IN_ALL:-400}
 parts_begin "$0" "$@"
 shift
 bench=$build/tests/bench
+mkdir -p "$out/ols"
 rivals=${RIVALS:-}
-TAPS='17 33 65 129 257 513 1025 2049 4097'
+TAPS='17 33 65 129 257 513 1025 2049 4097 8193'
+FOUR='65 257 1025 4097'
 
 # those JOB: the job's rivals that are built
 those() { [ -z "$rivals" ] || find "$rivals" -name "$1_*.so" | sort; }
@@ -43,21 +46,33 @@ names() {
     done
 }
 
-part_segments() { "$bench/bench_ols_gpu" segments "$out/ols_segments.csv" "$(names 'c2c r2r' 21 "$TAPS" 8)"; }
+part_segments() { "$bench/bench_ols_gpu" segments "$out/ols/segments.csv" "$(names 'c2c r2r' 21 "$TAPS" 8)"; }
+
+part_grid() {
+    "$bench/bench_ols_gpu" table "$out/ols/grid.csv" "$(
+        names 'c2c r2r' 21 "$TAPS" 8
+        names 'c2c r2r' 21 "$FOUR" '1 2 4 16 32 64'
+        names 'c2c r2r' '18 19 20 22 23' "$FOUR" 8
+        names 'c2c r2r' '18 23' "$FOUR" '1 4 16 64')"
+}
+
+part_stockham() {
+    "$bench/bench_ols_gpu" stockham "$out/ols/stockham.csv" "$(names 'c2c r2r' '21 24' '65 129 257 513 1025 2049' 8)"
+}
 
 # shellcheck disable=SC2046  # paths without spaces
 part_cases() {
-    "$bench/bench_ols_gpu" table "$out/ols_cases.csv" "$(
+    "$bench/bench_ols_gpu" table "$out/ols/cases.csv" "$(
         names 'c2c r2r' 21 "$TAPS" 8
         names 'c2c r2r' 21 '257 1025' '1 2 4 16 32 64'
         names 'c2c r2r' '18 19 20 22 23' '257 1025' 8
         names 'double_c2c double_r2r' 21 '65 257 1025 4097' 8)" $(those ols)
 }
 
-part_whole() { "$bench/figures/bench_whole_gpu" "$out/ols_whole.csv"; }
-part_post() { "$bench/figures/bench_post_gpu" "$out/ols_post.csv"; }
+part_whole() { "$bench/figures/bench_whole_gpu" "$out/ols/whole.csv"; }
+part_post() { "$bench/figures/bench_post_gpu" "$out/ols/post.csv"; }
 part_cudnn() {
-    "${PYTHON:-python3}" "$source/tests/bench/figures/cudnn.py" "$out/ols_cudnn.csv" &&
+    "${PYTHON:-python3}" "$source/tests/bench/figures/cudnn.py" "$out/ols/cudnn.csv" &&
         "${PYTHON:-python3}" "$source/tests/bench/figures/cudnn.py" "$out/conv2d_cudnn.csv" images
 }
 
@@ -109,6 +124,8 @@ part_host() {
 limit_of() {
     case $1 in
     cases) [ "$rivals" ] && echo 330 || echo 110 ;;
+    grid) echo 300 ;;
+    post) echo 120 ;;
     sizes) [ "$rivals" ] && echo 200 || echo 60 ;;
     sparse | host) echo 110 ;;
     whole | runs) echo 90 ;;
@@ -117,4 +134,4 @@ limit_of() {
     esac
 }
 
-parts_run 'segments post runs whole cases cudnn sizes crossover sparse steps host' "$@"
+parts_run 'segments post stockham grid runs whole cases cudnn sizes crossover sparse steps host' "$@"

@@ -2,7 +2,7 @@
 # measure_cpu.sh OUT [PART...] - the numbers of the figures that need no GPU, beside those of ../measure_sfft_cpu.sh; builds
 # nothing. By default both parts run:
 #
-#    errors     overlap-save: its error in both precisions: OUT/ols_errors_cpu.csv; no times
+#    errors     overlap-save: its error in both precisions: OUT/ols/errors_cpu.csv; no times
 #    crossover  2-D: direct sums and transforms against the kernel's side: OUT/conv2d_crossover_cpu.csv
 #
 # Environment: BUILD, the build folder (build); EMULATED, tests/gpu/emulation/emulated_lapwing of a build with CUDA, for the
@@ -10,11 +10,11 @@
 set -u
 [ $# -ge 1 ] || { sed -n '2,9p' "$0"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$1" && out=$(cd "$1" && pwd) && shift || exit 1
+mkdir -p "$1/ols" && out=$(cd "$1" && pwd) && shift || exit 1
 build=$(cd "${BUILD:-$here/../../../build}" && pwd) || exit 1
 python=${PYTHON:-python3}
 
-errors() { "$python" "$here/ols_errors.py" "$out/ols_errors_cpu.csv" "$build/lapwing" ${EMULATED:+"$EMULATED"}; }
+errors() { "$python" "$here/ols_errors.py" "$out/ols/errors_cpu.csv" "$build/lapwing" ${EMULATED:+"$EMULATED"}; }
 crossover() { "$python" "$here/crossover_cpu.py" "$out/conv2d_crossover_cpu.csv" "$build/tests/bench/bench_conv2d_cpu"; }
 
 [ $# -gt 0 ] || set -- errors crossover

@@ -1,41 +1,69 @@
 #!/usr/bin/env python3
 """overlap_save.py [RESULTS] - the figures of the paper on overlap-save in shared memory, from the records of
-measure_figures_gpu.sh and figures/measure_cpu.sh: RESULTS/figures/ols_*.csv become RESULTS/figures/ols_*.png. RESULTS:
+measure_figures_gpu.sh and figures/measure_cpu.sh: RESULTS/figures/ols/*.csv become RESULTS/figures/ols/*.png. RESULTS:
 tests/bench/results."""
-from common import BLUE, GOLD, GREEN, GREY, PALE, RED, curve, end, finish, folders, plt, save, shape, table
+import os
 
-MACHINE = "one NVIDIA H200, data on the device; "
+from common import BLUE, GOLD, GREEN, GREY, PALE, PURPLE, RED, curve, device, end, finish, folders, plt, save, shape, table
+
 KINDS = (("c2c", "complex"), ("r2r", "real"))
-RIVALS = (("cuFFT overlap-save", ("cuFFT_ms", "cuFFT_callbacks_ms"), RED), ("cuFFTDx", ("cuFFTDx_ms",), GOLD))
+FOUR = {65: BLUE, 257: GREEN, 1025: GOLD, 4097: RED}        # the filter lengths of a figure, with their colours
+LENGTHS = {256: "#9ecae1", 512: "#6baed6", 1024: "#2171b5", 2048: "#08306b", 4096: GREEN, 8192: GOLD, 12288: RED, 16384: PURPLE,
+           24576: "#000000"}
 
 
-def cases(out):
+def cases(out, name):
     """{(precision, kind, n, M, F): row}"""
-    return {shape(row["case"]): row for row in table(out, "ols_cases.csv") if shape(row["case"])}
+    return {shape(row["case"]): row for row in table(out, name) if shape(row["case"])}
 
 
-def rival(row, columns):
-    times = [row[name] for name in columns if isinstance(row.get(name), float) and row[name] > 0]
-    return min(times) if times else None
+def grid(out):
+    """The cases beside cuFFT, and the name of their record."""
+    name = "grid.csv" if os.path.isfile(os.path.join(out, "grid.csv")) else "cases.csv"
+    return cases(out, name), name
 
 
-def against(axes, chosen, xlabel, title):
-    """Draw the cases {x: row}: time on the left axes, speed-up on the right."""
-    time, speed = axes
-    curve(time, [(x, row["single_ms"]) for x, row in chosen.items()], "lapwing", BLUE)
-    for name, columns, colour in RIVALS:
-        curve(time, [(x, rival(row, columns)) for x, row in chosen.items()], name, colour, "s")
-        ratios = [(x, rival(row, columns) / row["single_ms"]) for x, row in chosen.items() if rival(row, columns)]
-        curve(speed, ratios, f"{name} / lapwing", colour, "s")
-    finish(time, title, xlabel, "ms")
-    finish(speed, title, xlabel, "times as fast", y="linear")
-    speed.set_ylim(bottom=0)
+def where(out, name):
+    return device(out, name) + ", data on the device, float32; "
 
+
+def positive(row, *columns):
+    """The least of the columns that are there; None if there is none."""
+    return min((row[name] for name in columns if isinstance(row.get(name), float) and row[name] > 0), default=None)
+
+
+def cufft(row):
+    return positive(row, "cuFFT_ms", "cuFFT_callbacks_ms")
+
+
+def faster(row, rival):
+    return rival and rival / row["single_ms"]
+
+
+def rate(case, ms):
+    """Thousand millions of outputs in a second."""
+    return ms and case[2] * case[4] / ms * 1e-6
+
+
+def pick(rows, x, **fixed):
+    """[(x, case, row)] of the single-precision cases with these n, M, F and kind; x: the name of the free one"""
+    names = ("precision", "kind", "n", "M", "F")
+    wanted = {"precision": "single", **fixed}
+    return [(case[names.index(x)], case, row) for case, row in rows.items()
+            if all(case[names.index(name)] == value for name, value in wanted.items())]
+
+
+def power(n):
+    return f"$2^{{{n.bit_length() - 1}}}$"
+
+
+# ---- beside cuFFT: 6 to 12 -------------------------------------------------------------------------------------------------------
 
 def draw_segments(out):
     """Fig. 9"""
-    rows, best = table(out, "ols_segments.csv"), cases(out)
-    figure, axes = plt.subplots(2, 2, figsize=(11, 8))
+    rows = table(out, "segments.csv")
+    best, name = grid(out)
+    figure, axes = plt.subplots(2, 2, figsize=(12, 9))
     for column, (kind, word) in enumerate(KINDS):
         lengths = {}
         for row in rows:
@@ -44,74 +72,109 @@ def draw_segments(out):
             if n and case and case[1] == kind:
                 times = lengths.setdefault(n, {})
                 times[case[3]] = min(row["single_ms"], times.get(case[3], 1e30))
-        chosen = {case[3]: row for case, row in best.items() if case[:3] == ("single", kind, 2 ** 21) and case[4] == 8}
+        chosen = {m: row for m, _, row in pick(best, "M", kind=kind, n=2 ** 21, F=8)}
         for n in sorted(lengths):
-            curve(axes[0, column], lengths[n].items(), f"N = {n}")
-            ratios = [(m, rival(chosen[m], RIVALS[0][1]) / ms) for m, ms in lengths[n].items() if m in chosen]
-            curve(axes[1, column], ratios, f"N = {n}")
-        curve(axes[0, column], [(m, rival(row, RIVALS[0][1])) for m, row in chosen.items()], RIVALS[0][0], RED, "s", "--")
-        curve(axes[0, column], [(m, row["single_ms"]) for m, row in chosen.items()], "as lapwing chooses", GREY, "", ":")
-        finish(axes[0, column], f"{word}, n = 2^21, F = 8", "taps M", "ms")
-        finish(axes[1, column], f"{word}, n = 2^21, F = 8", "taps M", "cuFFT overlap-save / lapwing", y="linear")
-    save(figure, out, "ols_segments.png", MACHINE + "ols_segments.csv, ols_cases.csv; the best kernel of each segment length")
+            curve(axes[0, column], lengths[n].items(), f"N = {n}", LENGTHS.get(n))
+            ratios = [(m, cufft(chosen[m]) / ms) for m, ms in lengths[n].items() if m in chosen]
+            curve(axes[1, column], ratios, f"N = {n}", LENGTHS.get(n))
+        curve(axes[0, column], [(m, cufft(row)) for m, row in chosen.items()], "cuFFT overlap-save", GREY, "s", "--")
+        finish(axes[0, column], f"{word}, n = {power(2 ** 21)}, F = 8", "taps M", "ms")
+        finish(axes[1, column], f"{word}, n = {power(2 ** 21)}, F = 8", "taps M", "times as fast as cuFFT overlap-save", y="ratio")
+    save(figure, out, "segments.png",
+         where(out, "segments.csv") + f"segments.csv, {name}; the best kernel of each length")
 
 
-def draw_filters(out):
-    """Fig. 6, 7, 10, 11"""
-    figure, axes = plt.subplots(2, 4, figsize=(18, 8))
-    rows = cases(out)
+def draw_rates(out):
+    """Fig. 6, 10"""
+    rows, name = grid(out)
+    figure, axes = plt.subplots(2, 2, figsize=(12, 9))
     for i, (kind, word) in enumerate(KINDS):
-        for j, n_taps in enumerate((257, 1025)):
-            chosen = {case[4]: row for case, row in rows.items()
-                      if case[:3] == ("single", kind, 2 ** 21) and case[3] == n_taps}
-            against(axes[i, 2 * j:2 * j + 2], chosen, "filters F", f"{word}, n = 2^21, M = {n_taps}")
-    save(figure, out, "ols_filters.png", MACHINE + "ols_cases.csv")
+        for n_taps, colour in FOUR.items():
+            for panel, x, fixed in ((axes[i, 0], "n", {"F": 8}), (axes[i, 1], "F", {"n": 2 ** 21})):
+                chosen = pick(rows, x, kind=kind, M=n_taps, **fixed)
+                curve(panel, [(at, rate(case, row["single_ms"])) for at, case, row in chosen], f"lapwing, M = {n_taps}", colour)
+                curve(panel, [(at, rate(case, cufft(row))) for at, case, row in chosen], f"cuFFT overlap-save, M = {n_taps}",
+                      colour, "s", (0, (4, 2)))
+        finish(axes[i, 0], f"{word}, F = 8", "samples n", "outputs per second, 10⁹", y="log")
+        finish(axes[i, 1], f"{word}, n = {power(2 ** 21)}", "filters F", "outputs per second, 10⁹", y="log")
+    save(figure, out, "rates.png", where(out, name) + name)
 
 
-def draw_lengths(out):
-    """Fig. 8, 12"""
-    figure, axes = plt.subplots(2, 4, figsize=(18, 8))
-    rows = cases(out)
+def draw_speed_up(out):
+    """Fig. 7, 8, 11, 12"""
+    rows, name = grid(out)
+    figure, axes = plt.subplots(2, 4, figsize=(15, 8))
     for i, (kind, word) in enumerate(KINDS):
-        for j, n_taps in enumerate((257, 1025)):
-            chosen = {case[2]: row for case, row in rows.items() if case[:2] == ("single", kind) and case[3:] == (n_taps, 8)}
-            against(axes[i, 2 * j:2 * j + 2], chosen, "samples n", f"{word}, M = {n_taps}, F = 8")
-    save(figure, out, "ols_lengths.png", MACHINE + "ols_cases.csv")
+        panels = [("n", "samples n", f"{word}, F = 8", {"F": 8})]
+        panels += [("F", "filters F", f"{word}, n = {power(n)}", {"n": n}) for n in (2 ** 18, 2 ** 21, 2 ** 23)]
+        for panel, (x, xlabel, title, fixed) in zip(axes[i], panels):
+            for n_taps, colour in FOUR.items():
+                chosen = pick(rows, x, kind=kind, M=n_taps, **fixed)
+                if len(chosen) > 1:
+                    curve(panel, [(at, faster(row, cufft(row))) for at, _, row in chosen], f"M = {n_taps}", colour)
+            finish(panel, title, xlabel, "times as fast as cuFFT overlap-save" if panel is axes[i, 0] else "", y="ratio")
+    save(figure, out, "speed_up.png", where(out, name) + name)
 
+
+def draw_rivals(out):
+    """The same beside cuFFTDx"""
+    rows = cases(out, "cases.csv")
+    figure, axes = plt.subplots(2, 3, figsize=(12, 8))
+    panels = (("M", "taps M", {"n": 2 ** 21, "F": 8}), ("F", "filters F", {"n": 2 ** 21, "M": 257}),
+              ("n", "samples n", {"M": 257, "F": 8}))
+    for i, (kind, word) in enumerate(KINDS):
+        for panel, (x, xlabel, fixed) in zip(axes[i], panels):
+            chosen = pick(rows, x, kind=kind, **fixed)
+            for label, columns, colour in (("cuFFT overlap-save", ("cuFFT_ms",), RED),
+                                           ("cuFFT with callbacks", ("cuFFT_callbacks_ms",), GREY),
+                                           ("cuFFTDx", ("cuFFTDx_ms",), GOLD)):
+                curve(panel, [(at, faster(row, positive(row, *columns))) for at, _, row in chosen], label, colour, "s")
+            fixed_text = ", ".join(f"{key} = {power(value) if key == 'n' else value}" for key, value in fixed.items())
+            finish(panel, f"{word}, {fixed_text}", xlabel, "lapwing is so many times as fast" if panel is axes[i, 0] else "",
+                   y="ratio")
+    save(figure, out, "rivals.png", where(out, "cases.csv") + "cases.csv")
+
+
+# ---- without overlap-save: 3, errors, memory -------------------------------------------------------------------------------------
 
 def whole(out, precision, kind, **wanted):
-    return [row for row in table(out, "ols_whole.csv") if row["precision"] == precision and row["case"] == kind and
+    return [row for row in table(out, "whole.csv") if row["precision"] == precision and row["case"] == kind and
             all(row[key] == value for key, value in wanted.items())]
 
 
 def draw_whole(out):
     """Fig. 3"""
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
-    for panel, (kind, word) in zip(axes, KINDS):
-        rows = whole(out, "single", kind, n=2 ** 21)
-        curve(panel, [(row["taps"], row["fft_ms"]) for row in rows], "cuFFT, one FFT of the whole signal", GREEN, "^")
-        chosen = {case[3]: row for case, row in cases(out).items() if case[:3] == ("single", kind, 2 ** 21) and case[4] == 8}
-        curve(panel, [(m, rival(row, RIVALS[0][1])) for m, row in chosen.items()], RIVALS[0][0], RED, "s")
-        curve(panel, [(row["taps"], row["ms"]) for row in rows], "lapwing", BLUE)
-        finish(panel, f"{word}, n = 2^21, F = 8", "taps M", "ms")
-    save(figure, out, "ols_whole.png", MACHINE + "ols_whole.csv, ols_cases.csv")
+    figure, axes = plt.subplots(2, 2, figsize=(12, 8.5))
+    best = cases(out, "cases.csv")
+    for i, (kind, word) in enumerate(KINDS):
+        for panel, x, column, fixed, title, xlabel in (
+                (axes[i, 0], "M", "taps", {"n": 2 ** 21}, f"n = {power(2 ** 21)}", "taps M"),
+                (axes[i, 1], "n", "n", {"taps": 257}, "M = 257", "samples n")):
+            rows = whole(out, "single", kind, **fixed)
+            curve(panel, [(row[column], row["fft_ms"]) for row in rows], "cuFFT, one FFT of the whole signal", GREEN, "^")
+            chosen = pick(best, x, kind=kind, F=8, **{{"taps": "M"}.get(key, key): value for key, value in fixed.items()})
+            curve(panel, [(at, cufft(row)) for at, _, row in chosen], "cuFFT overlap-save", RED, "s")
+            curve(panel, [(row[column], row["ms"]) for row in rows], "lapwing", BLUE)
+            finish(panel, f"{word}, {title}, F = 8", xlabel, "ms")
+    save(figure, out, "whole.png", where(out, "whole.csv") + "whole.csv, cases.csv")
 
 
 def draw_errors(out):
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
+    figure, axes = plt.subplots(1, 2, figsize=(12, 5))
     for panel, (kind, word) in zip(axes, KINDS):
         for precision, style in (("single", "-"), ("double", "--")):
             rows = whole(out, precision, kind, n=2 ** 21)
             curve(panel, [(row["taps"], row["error"]) for row in rows], f"lapwing, {precision}", BLUE, "o", style)
             points = [(row["taps"], row["fft_error"]) for row in rows]
             curve(panel, points, f"one FFT through cuFFT, {precision}", GREEN, "^", style)
-        finish(panel, f"{word}, n = 2^21, F = 8", "taps M", "relative L2 error")
-    save(figure, out, "ols_errors.png", MACHINE + "ols_whole.csv; against the sum by definition in double")
+        finish(panel, f"{word}, n = {power(2 ** 21)}, F = 8", "taps M", "relative L2 error")
+    save(figure, out, "errors.png", where(out, "whole.csv").replace(", float32", "") +
+         "whole.csv; against the sum by definition in double")
 
 
 def draw_errors_cpu(out):
-    rows = table(out, "ols_errors_cpu.csv", "figures/measure_cpu.sh")
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
+    rows = table(out, "errors_cpu.csv", "figures/measure_cpu.sh")
+    figure, axes = plt.subplots(1, 2, figsize=(12, 5.2))
     looks = (("cpu", "error", "lapwing, CPU engine", BLUE, "o"), ("cpu", "fft_error", "one FFT through scipy", GREEN, "^"),
              ("cuda, emulated", "error", "lapwing, CUDA kernels emulated", GOLD, "D"))
     for panel, (kind, word) in zip(axes, KINDS):
@@ -121,11 +184,11 @@ def draw_errors_cpu(out):
                           if (row["engine"], row["precision"], row["case"]) == (engine, precision, kind)]
                 curve(panel, points, f"{name}, {precision}", colour, marker, style)
         finish(panel, f"{word}, one filter", "taps M", "relative L2 error")
-    save(figure, out, "ols_errors_cpu.png", "computed on a CPU; ols_errors_cpu.csv; against the sum in extended precision")
+    save(figure, out, "errors_cpu.png", "computed on a CPU; errors_cpu.csv; against the sum in extended precision")
 
 
 def draw_memory(out):
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
+    figure, axes = plt.subplots(1, 2, figsize=(12, 5))
     for panel, (kind, word) in zip(axes, KINDS):
         for precision, style in (("single", "-"), ("double", "--")):
             rows = whole(out, precision, kind, taps=257)
@@ -133,49 +196,98 @@ def draw_memory(out):
             curve(panel, [(row["n"], row["fft_extra_bytes"] / 2 ** 20) for row in rows], f"one FFT through cuFFT, {precision}",
                   GREEN, "^", style)
         finish(panel, f"{word}, M = 257, F = 8", "samples n", "MiB beyond signal and outputs")
-    save(figure, out, "ols_memory.png", MACHINE + "ols_whole.csv")
+    save(figure, out, "memory.png", where(out, "whole.csv").replace(", float32", "") + "whole.csv")
 
+
+# ---- beside cuDNN: 4, 5 ----------------------------------------------------------------------------------------------------------
 
 def draw_cudnn(out):
     """Fig. 4, 5"""
-    rows, ours = table(out, "ols_cudnn.csv"), cases(out)
-    figure, axes = plt.subplots(1, 3, figsize=(16, 4.5))
-    panels = (("taps", "taps M", "n = 2^21, F = 8", lambda n, m, f: n == 2 ** 21 and f == 8),
-              ("filters", "filters F", "n = 2^21, M = 257", lambda n, m, f: n == 2 ** 21 and m == 257),
-              ("n", "samples n", "M = 257, F = 8", lambda n, m, f: m == 257 and f == 8))
-    for panel, (x, xlabel, title, fits) in zip(axes, panels):
+    rows, ours = table(out, "cudnn.csv"), cases(out, "cases.csv")
+    figure, axes = plt.subplots(2, 3, figsize=(12, 8))
+    panels = (("M", "taps", "taps M", f"F = 8, n = {power(2 ** 21)}", {"n": 2 ** 21, "F": 8}),
+              ("F", "filters", "filters F", f"M = 257, n = {power(2 ** 21)}", {"n": 2 ** 21, "M": 257}),
+              ("n", "n", "samples n", "M = 257, F = 8", {"M": 257, "F": 8}))
+    columns = {"n": "n", "M": "taps", "F": "filters"}
+    for i, (x, column, xlabel, title, fixed) in enumerate(panels):
+        chosen = {at: (case, row["single_ms"]) for at, case, row in pick(ours, x, kind="r2r", **fixed)}
+        curve(axes[0, i], [(at, rate(*best)) for at, best in chosen.items()], "lapwing, float32", BLUE)
         for products, colour in (("float32", RED), ("tf32", GOLD)):
-            points = [(row[x], row["ms"]) for row in rows
-                      if row["products"] == products and fits(row["n"], row["taps"], row["filters"])]
-            curve(panel, points, f"cuDNN, {products}", colour, "s")
-        place = {"n": 2, "taps": 3, "filters": 4}[x]
-        points = [(case[place], row["single_ms"]) for case, row in ours.items()
-                  if case[:2] == ("single", "r2r") and fits(*case[2:])]
-        curve(panel, points, "lapwing, float32", BLUE)
-        finish(panel, f"real, {title}", xlabel, "ms")
-    save(figure, out, "ols_cudnn.png", MACHINE + "ols_cudnn.csv, ols_cases.csv")
+            theirs = [row for row in rows if row["products"] == products and
+                      all(row[columns[key]] == value for key, value in fixed.items())]
+            points = [(row[column], row["n"] * row["filters"] / row["ms"] * 1e-6) for row in theirs]
+            curve(axes[0, i], points, f"cuDNN, {products}", colour, "s")
+            curve(axes[1, i], [(row[column], row["ms"] / chosen[row[column]][1]) for row in theirs if row[column] in chosen],
+                  f"cuDNN, {products}", colour, "s")
+        finish(axes[0, i], f"real, {title}", xlabel, "outputs per second, 10⁹")
+        finish(axes[1, i], f"real, {title}", xlabel, "times as fast as cuDNN", y="ratio")
+    save(figure, out, "cudnn.png", where(out, "cudnn.csv") + "cudnn.csv, cases.csv")
+
+
+# ---- the kernels as published ----------------------------------------------------------------------------------------------------
+
+def draw_stockham(out):
+    """Real samples as half as many complex ones, in pairs of segments, and the engine's registers"""
+    rows = cases(out, "stockham.csv")
+    figure, axes = plt.subplots(2, 2, figsize=(12, 8.5))
+    looks = {"c2c": (("Stockham_complex_ms", "published: all stages through shared memory", GREY, "^"),),
+             "r2r": (("Stockham_halves_ms", "published: a transform of half the size, untangled", RED, "s"),
+                     ("Stockham_pairs_ms", "two segments as one, all stages through shared memory", GOLD, "D"))}
+    for j, n in enumerate((2 ** 21, 2 ** 24)):
+        for i, (kind, word) in enumerate(KINDS):
+            chosen = pick(rows, "M", kind=kind, n=n, F=8)
+            for column, label, colour, marker in looks[kind]:
+                curve(axes[i, j], [(m, faster(row, positive(row, column))) for m, _, row in chosen], label, colour, marker)
+            finish(axes[i, j], f"{word}, n = {power(n)}, F = 8", "taps M", "lapwing is so many times as fast", y="ratio")
+    save(figure, out, "stockham.png", where(out, "stockham.csv") + "stockham.csv")
+
+
+# ---- post-processing: 13 ---------------------------------------------------------------------------------------------------------
+
+def draw_bars(panel, chosen, bars):
+    """Draw a group of bars for each row. bars: (value of a row, label, colour)"""
+    width = 0.8 / len(bars)
+    for place, row in enumerate(chosen):
+        for i, (value, label, colour) in enumerate(bars):
+            if value(row):
+                panel.bar(place + (i - (len(bars) - 1) / 2) * width, value(row), width, color=colour,
+                          label=label if place == 0 else None)
+    panel.set_xticks(range(len(chosen)), [f"{row['post']}, M = {row['taps']:.0f}" for row in chosen], rotation=75)
 
 
 def draw_post(out):
     """Fig. 13"""
-    rows = table(out, "ols_post.csv")
-    figure, axes = plt.subplots(2, 2, figsize=(11, 8))
+    rows = table(out, "post.csv")
+    figure, axes = plt.subplots(2, 2, figsize=(14, 10))
+    bars = [(lambda row, name=name: row.get(name), label, colour) for name, label, colour in
+            (("none_ms", "stored as it is", PALE), ("fused_ms", "fused", BLUE), ("separate_ms", "by a pass of its own", RED))]
+    for i, (kind, word) in enumerate(KINDS):
+        for j, n in enumerate((2 ** 21, 2 ** 24)):
+            draw_bars(axes[i, j], [row for row in rows if row["case"] == kind and row["n"] == n], bars)
+            finish(axes[i, j], f"{word}, n = {power(n)}, F = 8", "", "ms", x="linear", y="linear")
+    save(figure, out, "post.png", where(out, "post.csv") + "post.csv")
+
+
+def draw_post_speed_up(out):
+    """Fig. 13"""
+    rows = [row for row in table(out, "post.csv") if positive(row, "cuFFT_pass_ms")]
+    figure, axes = plt.subplots(2, 2, figsize=(14, 10))
+    bars = [(lambda row, name=name: row[name] / row["fused_ms"], label, colour) for name, label, colour in
+            (("cuFFT_pass_ms", "cuFFT overlap-save, then a pass of its own", RED),
+             ("cuFFT_crop_ms", "cuFFT overlap-save, post-processed where segments are cropped", GOLD),
+             ("separate_ms", "lapwing's series, then a pass of its own", PALE))]
     for i, (kind, word) in enumerate(KINDS):
         for j, n in enumerate((2 ** 21, 2 ** 24)):
             chosen = [row for row in rows if row["case"] == kind and row["n"] == n]
-            for place, row in enumerate(chosen):
-                for offset, name, colour in ((-0.25, "none", PALE), (0, "fused", BLUE), (0.25, "separate", RED)):
-                    label = {"none": "stored as it is", "fused": "fused", "separate": "by a pass of its own"}[name]
-                    axes[i, j].bar(place + offset, row[name + "_ms"], 0.25, color=colour, label=label if place == 0 else None)
-            names = [f"{row['post']}, M = {row['taps']:.0f}" for row in chosen]
-            axes[i, j].set_xticks(range(len(chosen)), names, rotation=75, fontsize=7)
-            finish(axes[i, j], f"{word}, n = 2^{n.bit_length() - 1}, F = 8", "", "ms", x="linear", y="linear")
-    save(figure, out, "ols_post.png", MACHINE + "ols_post.csv")
+            draw_bars(axes[i, j], chosen, bars)
+            finish(axes[i, j], f"{word}, n = {power(n)}, F = 8", "", "fused is so many times as fast", x="linear",
+                   y="ratio" if chosen else "linear")
+    save(figure, out, "post_speed_up.png", where(out, "post.csv") + "post.csv")
 
 
 if __name__ == "__main__":
-    _, where = folders(__doc__)
-    for draw in (draw_segments, draw_filters, draw_lengths, draw_whole, draw_errors, draw_errors_cpu, draw_memory, draw_cudnn,
-                 draw_post):
-        draw(where)
+    pictures = os.path.join(folders(__doc__)[1], "ols")
+    for draw in (draw_segments, draw_rates, draw_speed_up, draw_rivals, draw_whole, draw_errors, draw_errors_cpu, draw_memory,
+                 draw_cudnn, draw_stockham, draw_post, draw_post_speed_up):
+        draw(pictures)
     end()
