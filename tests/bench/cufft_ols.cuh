@@ -319,8 +319,8 @@ inline void cufft_ols_run(void *memory, const void *x, void *y, cudaStream_t str
     CHECK_CUDA(cudaGetLastError());
 }
 
-/* Open a way. The choices are megabytes of spectra and products, part of which the L2 cache holds. Those that divide the work as the
- * one before are left out. */
+/* Open a way. The choices are megabytes of spectra and products, part of which the L2 cache holds. Those that divide the work as
+ * the one before are left out. */
 inline void *cufft_ols_open(const RivalOls *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
 {
     const int n = cufft_length(*c, step);
