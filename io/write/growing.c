@@ -16,7 +16,7 @@
 
 /* ---- a dataset's description, copied --------------------------------------------------------------------------------- */
 
-/* Copies go here, one behind the other. With memory NULL their bytes are only counted, and each copy is NULL. */
+/* Memory for copies, one behind the other. If `memory` is NULL, bytes are only counted and each copy is NULL. */
 struct copies {
     char *memory;
     int64_t bytes;
@@ -155,7 +155,7 @@ int lw_growing_recall(struct lw_growing *table, int64_t n, lw_rows_fn *see, void
 {
     enum { BYTES = 1 << 20 };
     struct lw_error reason;
-    if (n == 0) {               /* the earlier run may have left rows that do not count */
+    if (n == 0) {               /* the earlier run may have logged rows that its journal does not have */
         unlink(table->log);
         return LW_OK;
     }

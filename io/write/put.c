@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A long run may begin between two multiples of the piece size, and so touch one piece more than its length needs. */
+/* Cut runs into pieces. A long run may begin between two multiples of the piece size, and so touch one piece more. */
 static void cut(struct lw_runs *runs, int64_t piece_bytes)
 {
     runs->piece_bytes = piece_bytes;
@@ -15,7 +15,7 @@ static void cut(struct lw_runs *runs, int64_t piece_bytes)
 
 struct lw_runs lw_runs_plan(const struct lw_extent *extent, const int64_t *first, const int64_t *count, int64_t piece_bytes)
 {
-    int inner = extent->n_dims - 1;     /* first of the dimensions that make a run: all behind it are taken whole */
+    int inner = extent->n_dims - 1;     /* first dimension within a run: all dimensions behind it are taken whole */
     while (inner > 0 && count[inner] == extent->dims[inner])
         inner--;
     struct lw_runs runs = {.offset = extent->offset, .run_bytes = extent->element_bytes, .n_runs = 1, .n_outer = inner};
@@ -63,7 +63,7 @@ struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t ind
     return (struct lw_run){.memory = run.memory + begin, .file = run.file + begin, .bytes = end - begin};
 }
 
-/* Bytes converted at a time, on the writing thread's stack: as many as go to the disk at once (bytes/store.c). */
+/* Bytes that are converted at a time, on the thread's stack: as many as go to the disk at once (bytes/store.c). */
 enum { BUFFER_BYTES = 256 << 10 };
 
 #define DEFINE_SWAP(name, type, swap)                                       \

@@ -23,7 +23,7 @@
 /* Suffix of a file that is about to replace another. */
 #define NEW_SUFFIX ".new"
 
-/* The longest suffix of all files beside the result. */
+/* The longest suffix of a file beside the result. */
 #define LONGEST_SUFFIX LW_JOURNAL_SUFFIX NEW_SUFFIX
 
 int lw_result_file_name(struct lw_result_file *result, const char *file, bool overwrite, struct lw_error *err)
@@ -57,7 +57,7 @@ void lw_result_file_forget(const struct lw_result_file *result)
 
 /* ---- the final name ------------------------------------------------------------------------------------------------ */
 
-/* A link counts as a file of its own, whatever it points to: the final rename replaces the link. */
+/* Check the final name. A link counts as a file of its own, wherever it points, because the final rename replaces the link. */
 static int check_name(const struct lw_result_file *result, struct lw_error *err)
 {
     struct stat status;
@@ -66,7 +66,7 @@ static int check_name(const struct lw_result_file *result, struct lw_error *err)
     if (!result->overwrite && S_ISLNK(status.st_mode))
         return lw_fail(err, LW_EIO, "'%s' exists, as a link: give --overwrite to replace it, or another name", result->name);
     const bool is_there = stat(result->name, &status) == 0;
-    if (!is_there && errno != ENOENT)       /* a link to itself; a link to nothing is replaced */
+    if (!is_there && errno != ENOENT)       /* such as a link to itself; a link to nothing is replaced */
         return lw_fail(err, LW_EIO, "cannot write '%s': %s", result->name, strerror(errno));
     if (is_there && !S_ISREG(status.st_mode))
         return lw_fail(err, LW_EIO, "cannot write '%s': it is a %s", result->name,
@@ -90,7 +90,7 @@ int lw_result_file_check(const struct lw_result_file *result, struct lw_error *e
 
 /* ---- claim --------------------------------------------------------------------------------------------------------- */
 
-/* Whether the temporary name still belongs to the open file. */
+/* Return whether the temporary name still belongs to the open file. */
 static bool bears_name(const struct lw_result_file *result)
 {
     struct stat mine, there;
@@ -98,7 +98,7 @@ static bool bears_name(const struct lw_result_file *result)
            mine.st_ino == there.st_ino;
 }
 
-/* A file that is there already is accepted only if a run of the same user can have left it. */
+/* Refuse an existing temporary file unless a run of the same user can have left it. */
 static int check_leftover(const struct lw_result_file *result, struct lw_error *err)
 {
     struct stat status;
@@ -122,7 +122,7 @@ static int fail_open(const struct lw_result_file *result, struct lw_error *err)
 
 enum { OPEN_FLAGS = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
 
-/* Open the temporary file without following links; create it unless it is resumed. If it vanishes in between, `fd` stays -1. */
+/* Open the temporary file without following links; create it unless it is resumed. If an existing file vanishes, `fd` stays -1. */
 static int open_part(struct lw_result_file *result, struct lw_error *err)
 {
     if (!result->is_resumed) {
@@ -147,7 +147,8 @@ bool lw_result_file_is_held(const char *part)
     return is_held;
 }
 
-/* Another run may rename the file between our open and our lock. We then hold a file without the name, and try again. */
+/* Open and lock the temporary file. Another run may rename it between open and lock; then the lock is on a file without the
+ * name, and a further attempt is made. */
 static int hold_part(struct lw_result_file *result, struct lw_error *err)
 {
     for (int attempt = 0; attempt < 100; attempt++) {
@@ -196,7 +197,7 @@ static int64_t free_bytes(int fd)
     return fstatvfs(fd, &disk) == 0 ? (int64_t)(disk.f_bavail * disk.f_frsize) : INT64_MAX;
 }
 
-/* Bytes that the file still needs on disk to have its first `bytes` there. */
+/* Return the bytes that the file still needs on disk until its first `bytes` are allocated. */
 static int64_t missing_bytes(int fd, int64_t bytes)
 {
     struct stat status;
@@ -248,15 +249,15 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
     int rc = hold_part(result, err);
     if (rc)
         return rc;
-    rc = check_name(result, err);       /* another run may have taken it before we had the lock */
-    if (rc == LW_OK && result->is_kept) {       /* claim the other name; the file with the temporary name stays locked */
+    rc = check_name(result, err);       /* another run may have taken the name before the lock */
+    if (rc == LW_OK && result->is_kept) {       /* claim another name; the file with the temporary name stays locked */
         result->is_new = true;
         result->old_fd = result->fd;
         result->fd = -1;
         strncat(result->part, NEW_SUFFIX, sizeof result->part - strlen(result->part) - 1);
         rc = hold_part(result, err);
     } else if (rc == LW_OK) {
-        lw_result_file_forget(result);          /* the files beside it describe it, so they go before it is emptied */
+        lw_result_file_forget(result);          /* its files describe the old contents, so they go before the contents */
     }
     if (rc == LW_OK && ftruncate(result->fd, 0) != 0)
         rc = lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));
@@ -300,7 +301,7 @@ int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, s
 
 /* ---- publish ------------------------------------------------------------------------------------------------------- */
 
-/* A file that appeared since the claim is kept, unless --overwrite is given. */
+/* Another file that has taken the final name since the claim is kept, unless --overwrite is given. */
 int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
 {
     if (fsync(result->fd) != 0)
@@ -313,7 +314,7 @@ int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
     if (cause)
         return lw_fail(err, LW_EIO, "the result is complete but cannot be renamed to '%s' (%s): it stays as '%s'",
                        result->name, strerror(cause), result->part);
-    if (!lw_replace_sync_folder(result->name))      /* the name is given; only a power failure could still undo it */
+    if (!lw_replace_sync_folder(result->name))      /* only a power failure could still undo the renaming */
         lw_log_warn("cannot sync the folder of '%s': %s", result->name, strerror(errno));
     return LW_OK;
 }

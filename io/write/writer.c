@@ -22,9 +22,9 @@ struct lw_writer {
     struct lw_comm *comm;
     const struct lw_structure *structure;
     struct lw_result_file result;       /* claimed by rank 0, joined by the other ranks */
-    struct lw_pool *pool;               /* borrowed, used with a store; NULL: the main thread writes */
-    struct lw_store *store;             /* direct writes; or, if NULL, */
-    void *file;                         /* the file of the structure's library, which all ranks write together */
+    struct lw_pool *pool;               /* borrowed, used with `store`; NULL: the main thread writes */
+    struct lw_store *store;             /* used for direct writes; NULL: `file` is used */
+    void *file;                         /* file of the format's library, which all ranks write together */
     struct lw_extent *extents;          /* [n_datasets]; growing tables: all zero */
     struct lw_growing **tables;         /* [n_datasets], on rank 0; NULL: the dataset does not grow */
     int n_datasets;
@@ -34,7 +34,7 @@ struct lw_writer {
 
 /* ---- create, open -------------------------------------------------------------------------------------------------- */
 
-/* End all ranks: the library could not write the file; it would try again when MPI ends, and crash. */
+/* End all ranks after the library could not write the file: it would try again when MPI ends, and crash. */
 static void abandon(struct lw_writer *writer, const struct lw_error *err)
 {
     lw_result_file_discard(&writer->result);
@@ -95,7 +95,7 @@ static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *sp
     return rc;
 }
 
-/* Rank 0 prepares the file. The others first try to open it by POSIX calls: MPI-IO does not survive if some ranks cannot. */
+/* Prepare the file on rank 0. The other ranks first open it by POSIX calls: MPI-IO does not survive ranks that cannot open it. */
 static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool is_new, struct lw_error *err)
 {
     const bool prepares = lw_comm_rank(writer->comm) == 0;
@@ -117,7 +117,7 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
     return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, writer->mark, err), err);
 }
 
-/* Return whether each rank writes to its places itself, rather than all together by collective calls; log the reason. */
+/* Return whether each rank writes its samples to their places by itself, not by collective calls; log the reason. */
 static bool is_direct(struct lw_writer *writer, const struct lw_writer_spec *spec, const struct lw_storage *storage)
 {
     struct lw_error why;
@@ -240,7 +240,7 @@ int lw_writer_rows(struct lw_writer *writer, int dataset, const struct lw_table_
     int64_t at = 0;
     int rc = LW_OK;
     for (int64_t run = 0; run < rows->n_runs && rc == LW_OK; run++) {
-        /* the rank that has the run writes; the others take part */
+        /* the rank that has the run writes it; the others take part in the calls */
         const bool is_mine = rows->is_mine(rows->context, run);
         const int64_t all = rows->count(rows->context, run);
         for (int64_t first = 0; first < all && rc == LW_OK; first += buffer_rows) {
@@ -270,7 +270,7 @@ const char *lw_writer_way(const struct lw_writer *writer) { return writer->store
 
 /* ---- sync ---------------------------------------------------------------------------------------------------------- */
 
-/* Sync this rank's data: each node has a page cache of its own, and rank 0 has the rows. */
+/* Sync the data of this rank: each node has a page cache of its own, and rank 0 has the rows of growing tables. */
 static int sync_own(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct lw_writer *const writer = context;
@@ -334,7 +334,7 @@ static int compare_ranges(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Save for undo all that completing may change: everything except the samples. */
+/* Save for undo everything that completing may change: all of the file except the samples. */
 static int guard_structure(const struct lw_writer *writer, struct lw_error *err)
 {
     char undo[LW_MAX_PATH];
@@ -369,7 +369,7 @@ static int complete(struct lw_writer *writer, const struct lw_attribute *attribu
     return writer->structure->complete(&writer->result, &end, is_stuck, err);
 }
 
-/* The mark of completion follows the samples. The files beside the result serve a later run until it has its final name. */
+/* The mark of completion is written when all samples are on disk. The files beside the result stay until it has its final name. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, struct lw_error *err)
 {
     bool is_stuck = false;
