@@ -1,15 +1,15 @@
-/* access.cuh - loads an item's samples to registers and stores outputs from there, if both are contiguous on the axis. All loads of
- * a thread are in flight before it looks at the first. */
+/* access.cuh - loads an item's samples (steps.h) to registers and stores its outputs from there, if a channel's samples and outputs
+ * are contiguous. All loads of a thread are in flight before it uses the first value. */
 #pragma once
 
 #include "gpu/device/stored.cuh"
 #include "gpu/ols/long/segments.cuh"
 
-/* Place of an item. Position i of the segment exists for i < have, output o = i - discard for 0 <= o < want. */
+/* Place of an item; indices 0 and 1 as in struct placement. */
 struct ItemPlace {
-    int64_t input[2], output[2];        /* elements of position 0 and of output 0 */
-    int have[2], want[2];
-    int discard;
+    int64_t input[2], output[2];        /* places of point 0 and of output 0, in samples and outputs */
+    int have[2], want[2];               /* points that have a sample; outputs that the block has */
+    int discard;                        /* point of output 0: the first `discard` points are not valid */
 };
 
 LW_DEVICE int within(int64_t x, int64_t most) { return (int)(x < 0 ? 0 : x < most ? x : most); }
@@ -28,7 +28,7 @@ LW_DEVICE ItemPlace item_place(const lw_long_geometry &g, int64_t item)
     return i;
 }
 
-/* v[m] = sample begin + step(m), or zero. WIDE: complex; else one or two real signals. Returns whether a sample was not finite. */
+/* Load v[m] = point begin + step(m), zero if it has no finite sample. WIDE: complex. Return whether a sample was not finite. */
 template <class Stored, bool WIDE, class C, int E, class Step>
 LW_DEVICE bool load_item(C (&v)[E], const void *input, const ItemPlace &p, int begin, Step step)
 {
@@ -63,7 +63,7 @@ LW_DEVICE bool load_item(C (&v)[E], const lw_long_geometry &g, const void *input
     });
 }
 
-/* Store v[m], the item's value at position begin + step(m) with re and im swapped. WIDE: complex outputs. */
+/* Store the outputs among v[m], the item's values at points begin + step(m) with re and im swapped. WIDE: complex outputs. */
 template <bool WIDE, class C, int E, class Real, class Step>
 LW_DEVICE void store_item(const C (&v)[E], Real *plane, const ItemPlace &p, int begin, Step step)
 {

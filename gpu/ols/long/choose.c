@@ -1,10 +1,10 @@
-/* choose.c - choice of segment length and method for long filters: the cheapest by a small model. */
+/* choose.c - choice of segment length and method for long filters: the cheapest ones by a small model. */
 #include "base/integers.h"
 #include "gpu/ols/long/method.h"
 
 #include <inttypes.h>
 
-/* Methods in the order of preference; the last one has every length. */
+/* The methods, in order of preference. The last method takes every length. */
 static const struct lw_long_method *const methods[] = {&lw_long_cluster, &lw_long_split, &lw_long_cufft};
 
 static const struct lw_long_method *method_for(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
@@ -21,7 +21,7 @@ static int reach_of(const struct lw_cuda_ols_spec *spec)
     return lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
 }
 
-/* Return whether separate kernels cut and store the segments: samples are not contiguous on the axis, or there is --post. */
+/* Return whether separate kernels must cut segments and store outputs: a channel's samples are apart, or --post is wanted. */
 static bool needs_gather(const struct lw_cuda_ols_spec *spec)
 {
     return (spec->layout == LW_TIME_SLOW && spec->n_channels > 1) || lw_cuda_post_is_needed(spec->post);
@@ -33,7 +33,7 @@ static enum lw_pairing pairing_of(const struct lw_cuda_ols_spec *spec)
     return !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
 }
 
-/* Return the number of segments, or pairs of them, of a whole data set. */
+/* Return the number of items (steps.h) of the whole data set. */
 static int64_t count_items(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t hop)
 {
     const enum lw_pairing pairing = pairing_of(spec);
@@ -41,7 +41,7 @@ static int64_t count_items(const struct lw_cuda_ols_spec *spec, int64_t n_output
            lw_divide_up(n_outputs, pairing == LW_PAIRED_HOPS ? 2 * hop : hop);
 }
 
-/* Return the seconds per input sample for all filters. */
+/* Return the seconds per input sample that all filters together take. */
 static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
                                  int64_t segment)
 {
@@ -52,16 +52,16 @@ static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const stru
     const double of_segment = each * (spec->n_filters + 1) * (double)segment / (double)hop;
     if (n_outputs <= 0)
         return of_segment;
-    /* outputs that whole items hold, a multiple of the existing ones if the signal is short */
+    /* Outputs that whole items hold: if the signal is short, several times the outputs that exist. */
     const double held = (double)count_items(spec, n_outputs, hop) * (pairing_of(spec) == LW_UNPAIRED ? 1 : 2) * (double)hop;
     return of_segment * (held / ((double)n_outputs * (double)spec->n_channels));
 }
 
-/* Return the cheapest length of our own kernels, or that of cuFFT. */
+/* Return the cheapest segment length: one of our own kernels', or one for cuFFT. */
 static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs)
 {
-    /* cuFFT has every length. Longer segments waste less on the overlap but cost more memory: eight filter lengths while that is
-     * little memory, then fewer, and never more than the whole result and the overlap. */
+    /* Length for cuFFT: longer segments waste less on the overlap but take more memory. So eight filter lengths for short filters,
+     * four or two for longer ones, and no more than the whole signal with its overlap needs. */
     const int64_t factor = spec->n_taps <= 1 << 18 ? 8 : spec->n_taps <= 1 << 24 ? 4 : 2;
     const int64_t whole = n_outputs > 0 ? n_outputs + spec->n_taps - 1 + reach_of(spec) : LW_LONG_MOST_SEGMENT;
     const int64_t wanted = lw_min64(lw_min64(factor * (spec->n_taps - 1), whole), LW_LONG_MOST_SEGMENT);
@@ -100,8 +100,8 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
         .output_complex = pairing == LW_UNPAIRED,
     };
     out->group = (int)lw_min64(spec->n_filters, out->method->most_group);
-    /* A batch is large enough to fill the device, and small enough that segments and products stay in a large L2 between the steps.
-     * The batches of a data set are equally large, since cuFFT fills up the last one. */
+    /* A batch fills the device, but its segments and products should stay in a large L2 from step to step. All batches of a data
+     * set have about the same size, since cuFFT fills up the last batch with zeros. */
     const int64_t batch_samples = (int64_t)1 << 21, most = 64, batch = lw_max64(lw_min64(batch_samples / segment, most), 1);
     const int64_t items = n_outputs > 0 ? count_items(spec, n_outputs, hop) : batch;
     out->batch = (int)lw_divide_up(items, lw_divide_up(items, batch));
@@ -110,8 +110,8 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     return LW_OK;
 }
 
-/* Return the part of the kernel's cost that the long path must stay below. The models are not exact: at 4097 taps either may be
- * faster. In long series the kernel on two blocks is faster up to some 10000 taps, against the models. */
+/* Return the fraction of the kernel's modelled cost below which the long path is chosen. The models are not exact: at 4097 taps
+ * either may be faster; and in long series, kernels on two blocks are faster up to some 10000 taps, though the models deny it. */
 static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 {
     const struct lw_cuda_ols_spec *const spec = &kernel->spec;
@@ -124,8 +124,8 @@ static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out)
 {
-    /* A short series keeps few of the device's clusters busy, each with all filters. It is left to the kernels if their longest
-     * segment keeps half of its outputs, or a third if two blocks hold it. */
+    /* A short series keeps few clusters of the device busy, each with all filters. So the kernels take it if the outputs of their
+     * longest segment are at least half valid, or a third if two blocks hold the segment. */
     const int64_t dropped = (kernel->most_blocks > 1 ? 3 : 2) * (kernel->spec.n_taps - 1);
     const bool is_short = n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && dropped <= kernel->most_segment;
     return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.nth_best == 0 && !is_short &&

@@ -1,19 +1,19 @@
-/* cluster.cu - long segments spread over the shared memory of a cluster of blocks: load, transform, then for each filter multiply,
- * transform back, store. Only samples, filters and outputs are in global memory.
+/* cluster.cu - the method that spreads a long segment over the shared memory of a cluster of blocks: load, transform, then for each
+ * filter multiply, transform back, store. Only samples, filters and outputs are in global memory.
  *
- *     N = WIDTH L points, n = n0 + L n1, k = r + WIDTH k'; a block transforms L points
- *     forward    block b has the samples of its n0 (L / WIDTH of them, all n1): radix WIDTH over n1, twiddles, exchange: block r
- *                has all n0 of the bins r (mod WIDTH), and transforms over n0
+ *     N = WIDTH L points, n = n0 + L n1, k = r + WIDTH k'; a cluster has WIDTH blocks, and each transforms L points
+ *     forward    block b loads all n1 of its share of n0, L / WIDTH values of n0: radix WIDTH over n1, twiddles, exchange. Block r
+ *                then has all n0 for the bins r (mod WIDTH), and transforms over n0
  *     backward   the mirror image, with re and im swapped as in gpu/device/fft.cuh
  *
- * Thread t of a block holds the n0 = t + T m, m < E; block m / Q owns value m, Q = E / WIDTH. So samples and outputs are coalesced.
- * In an exchange, thread t of block a sends its values m = b Q + q to thread t of block b, which keeps them as m = a Q + q. They
- * travel as 16-byte stores to the other block's inbox, contiguous over the warp. One barrier per warp counts the arriving bytes, so
- * that a warp waits only for the warps of its number. Before the next exchange all blocks must have read their inboxes. That is the
- * cluster's barrier: a transform lies between its two halves, so that hardly anyone waits.
+ * Thread t of a block holds the n0 = t + T m, m < E, in the transform over n0. Of these, block m / Q loads value m, Q = E / WIDTH:
+ * loads and stores are coalesced. In an exchange, thread t of block a sends its values m = b Q + q to thread t of block b, which
+ * keeps them as m = a Q + q. They travel as 16-byte stores, contiguous over the warp, to the other block's inbox. One barrier per
+ * warp counts the arriving bytes: a warp waits only for the warps of its number. Before the next exchange all blocks must have read
+ * their inboxes; the cluster's barrier ensures this. A transform lies between the barrier's two halves, so that waits are short.
  *
- * Shared memory: the transform's regions, the inbox (L values), the warps' barriers: 66 KB for 4096 floats (three blocks an SM,
- * which hide each other's exchanges), else 132 KB (one block). */
+ * Shared memory: the transform's regions, the inbox (L values), the warps' barriers: 66 KB for L = 4096 in float (three blocks an
+ * SM, which hide each other's exchanges), else 132 KB (one block). */
 #include "gpu/device/launch.cuh"
 #include "gpu/device/ptx.cuh"
 #include "gpu/host/error.h"
@@ -23,22 +23,22 @@
 
 #include <cinttypes>
 
-/* Arguments. Samples and outputs must be contiguous on the axis. If they are not, or with --post, kernels of steps.h first cut
- * `segments` and finally store from `products`. */
+/* Arguments. The kernel loads samples and stores outputs that are contiguous on the axis. For other data, and with --post, kernels
+ * of steps.h first cut `segments`, and finally store the outputs from `products`. */
 struct ClusterArgs {
     lw_long_geometry geometry;
     const void *table, *bank;           /* twiddle powers; spectra of the filters, [n_filters][N] */
-    const void *input;                  /* stored samples; NULL: take `segments` */
+    const void *input;                  /* the block's stored samples; NULL: the kernel loads `segments` */
     const void *segments;               /* [n][N], cut by lw_long_load */
-    void *output;                       /* planes of the filters; NULL: store to `products` */
+    void *output;                       /* the block's output; NULL: the kernel stores to `products` */
     void *products;                     /* [n_filters][n][N], for lw_long_store or lw_long_post */
-    int64_t plane;                      /* reals from filter to filter */
-    int64_t first;                      /* number of the first item */
+    int64_t plane;                      /* reals from filter to filter in `output` or `products` */
+    int64_t first;                      /* number of the first item (steps.h) in the block */
     unsigned *not_finite;
-    int n, n_filters;                   /* number of items; times n_filters it fits an int */
+    int n, n_filters;                   /* number of items, and of filters; their product fits an int */
 };
 
-/* WIDTH blocks of transform F share a segment; an SM holds RESIDENT blocks. */
+/* Sizes and offsets (bytes) if WIDTH blocks, each with a transform F, share a segment, and an SM holds RESIDENT blocks. */
 template <class F_, int WIDTH_, int RESIDENT_> struct Cluster {
     using F = F_;
     using C = typename F::C;
@@ -54,7 +54,7 @@ template <class F_, int WIDTH_, int RESIDENT_> struct Cluster {
 
 #ifdef LW_HAS_CLUSTERS
 
-/* Exchange between the blocks of a cluster. */
+/* The exchange between the blocks of a cluster, as one thread sees it. */
 template <class S> struct Exchange {
     using C = typename S::C;
     unsigned char *memory;
@@ -122,7 +122,7 @@ template <class S> struct Exchange {
     }
 };
 
-/* w, w^2, w^4 .. of this block's n0 = t + T q. */
+/* The powers w, w^2, w^4 .. of w = exp(-2 pi i n0 / N) for each n0 that this thread loads. */
 template <class S> struct WidePowers {
     Powers<typename S::C, S::WIDTH> of[S::Q];
 
@@ -134,7 +134,7 @@ template <class S> struct WidePowers {
     }
 };
 
-/* Radix WIDTH over v[q + Q j], then the twiddles w^r. */
+/* Radix-WIDTH butterflies over v[q + Q j], then the twiddles w^r. */
 template <class S> LW_DEVICE void split_wide(typename S::C (&v)[S::F::E], const WidePowers<S> &w)
 {
     using C = typename S::C;
@@ -155,7 +155,7 @@ template <class S> LW_DEVICE void split_wide(typename S::C (&v)[S::F::E], const 
     }
 }
 
-/* Radix WIDTH over v[q + Q j] with weights w^j. */
+/* Radix-WIDTH butterflies over v[q + Q j] with weights w^j. */
 template <class S> LW_DEVICE void join_wide(typename S::C (&v)[S::F::E], const WidePowers<S> &w)
 {
     using C = typename S::C;
@@ -172,7 +172,7 @@ template <class S> LW_DEVICE void join_wide(typename S::C (&v)[S::F::E], const W
     }
 }
 
-/* Return the place of an item's samples and outputs: in the block, or item after item in the work space. */
+/* Return the place of an item in the arrays that the kernel loads from and stores to: the block's, or the work space. */
 LW_DEVICE ItemPlace where(const ClusterArgs &a, int item)
 {
     const int n = (int)a.geometry.segment;
@@ -189,7 +189,7 @@ LW_DEVICE ItemPlace where(const ClusterArgs &a, int item)
     return p;
 }
 
-/* Distance of a thread's value m from its n0. */
+/* Distance, in points of the segment, from a thread's value 0 to its value m when it loads and stores. */
 template <class S> struct Spread {
     LW_DEVICE constexpr int operator()(int m) const { return S::F::T * (m % S::Q) + S::L * (m / S::Q); }
 };
@@ -215,7 +215,7 @@ LW_DEVICE void store_spread(const typename S::C (&v)[S::F::E], const ClusterArgs
 
 #endif
 
-/* Clusters take even shares of the (item, filter) pairs, to end together. An item in two shares is transformed twice. */
+/* Filter items. Clusters take even shares of (item, filter) pairs, to end together; an item in two shares is transformed twice. */
 template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) cluster_segments(const ClusterArgs a)
 {
 #ifdef LW_HAS_CLUSTERS
@@ -255,7 +255,7 @@ template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) clust
             multiply<F>(v, kept, (const C *)a.bank + (int64_t)f * S::N + rank * S::L, t);
             fft.backward(v, shared, t);
             exchange.send_all(v);
-            w.load(wide);           /* during the transfer, while registers are free */
+            w.load(wide);           /* here, because registers are free during the transfer */
             exchange.receive(v);
             join_wide<S>(v, w);
             store_spread<S>(v, a, p, f, n0);
@@ -266,7 +266,7 @@ template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) clust
 #endif
 }
 
-/* table = powers of exp(-2 pi i n0 / N), [level][n0]; one thread each. */
+/* Fill table[level][n0], n0 < `local`, with exp(-2 pi i n0 / n) to the power 2^level; one thread each. */
 template <class C> static __global__ void cluster_powers(C *table, int local, int levels, int64_t n)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -274,7 +274,7 @@ template <class C> static __global__ void cluster_powers(C *table, int local, in
         table[i] = exact_root<C>((int64_t)(i % local) << i / local, n);
 }
 
-/* One filter's spectrum in the order that the kernel reads, divided by N; one thread per bin. */
+/* Write one filter's spectrum in the order that the kernel reads, divided by N; one thread per bin. */
 template <class S> static __global__ void cluster_order(const double2 *padded, typename S::C *spectrum)
 {
     using Real = typename S::F::Real;
@@ -289,8 +289,8 @@ using F4096 = Transform<float, 32, 4, Team<128, 1>>;
 using F8192 = Transform<float, 32, 8, Team<256, 1>>;
 using D4096 = Transform<double, 16, 16, Team<256, 1>>;
 
-/* Blocks of 4096 points leave room for others on their multiprocessor, which work while these wait for an exchange. That is faster
- * per point than half as many blocks of twice the length. */
+/* Call `with` for the cluster of a segment length. In single precision an SM holds three blocks of 4096 points: while one waits for
+ * an exchange, others work. Per point this is faster than half as many blocks of twice the length. */
 template <class With> static cudaError_t with_cluster(enum lw_precision precision, int64_t segment, With with)
 {
     const bool single = precision == LW_SINGLE;
@@ -304,7 +304,7 @@ template <class With> static cudaError_t with_cluster(enum lw_precision precisio
 
 static bool exists(const struct lw_cuda_arch *arch, enum lw_precision precision, int64_t segment)
 {
-    const int reserved = 1024;      /* the driver's bytes per block; a multiprocessor has that much more than a block may use */
+    const int reserved = 1024;      /* bytes of a block for the driver; a multiprocessor has 1024 bytes more than a block may use */
     return arch->major >= 9 && with_cluster(precision, segment, [=](auto cluster) {
         using S = decltype(cluster);
         const bool fits = S::RESIDENT * (S::SHARED_BYTES + reserved) <= arch->shared_bytes + reserved;
@@ -335,7 +335,7 @@ template <class S> static Launch launch_of(int n_clusters, cudaStream_t stream)
     return {dim3((unsigned)(n_clusters * S::WIDTH)), S::F::T, S::SHARED_BYTES, stream, S::WIDTH};
 }
 
-/* Allow the shared memory, and clusters of over eight blocks (not on every device). resident: clusters that run at a time. */
+/* Allow the kernel its shared memory, and clusters of 16 blocks (not on every device). *resident: clusters that run at a time. */
 template <class S> static cudaError_t allow(int *resident)
 {
     cudaLaunchAttribute attributes[3];
@@ -387,7 +387,7 @@ static int gather(struct lw_long_ols *ols, const struct lw_long_batch *b, struct
     return lw_long_cut(ols, b, b->n, err);
 }
 
-/* Return the arguments common to `filter` and `run`; the caller sets where samples come from and outputs go. */
+/* Return the arguments common to `filter` and `run`. The caller adds the arrays of samples and outputs, and `plane`. */
 static ClusterArgs args_of(const struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters)
 {
     ClusterArgs a = {};

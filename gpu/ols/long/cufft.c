@@ -1,4 +1,4 @@
-/* cufft.c - long segments through cuFFT: cut, transform, multiply, transform back, store. It takes any length. */
+/* cufft.c - the method for any segment length, by cuFFT: cut, transform, multiply, transform back, store. */
 #include "gpu/host/error.h"
 #include "gpu/ols/long/method.h"
 
@@ -31,7 +31,7 @@ static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded
     return lw_long_scale(plan->spec.precision, padded, plan->segment, spectrum, stream);
 }
 
-/* Transform in place, on the stream that was set before. */
+/* Transform a batch in place, on the stream that `gather` has set. */
 static int transform(struct lw_long_ols *ols, void *data, int direction, struct lw_error *err)
 {
     const cufftResult status = ols->plan.spec.precision == LW_SINGLE
@@ -49,7 +49,7 @@ static int gather(struct lw_long_ols *ols, const struct lw_long_batch *b, struct
     return transform(ols, ols->segments, CUFFT_FORWARD, err);
 }
 
-/* The group is one filter, because cuFFT's batch is the segments of one filter. */
+/* Filter with one filter: a group is one filter here, because cuFFT's batch is the segments of one filter. */
 static int filter(struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters, struct lw_error *err)
 {
     (void)n_filters;
@@ -63,7 +63,7 @@ const struct lw_long_method lw_long_cufft = {
     .name = "cuFFT",
     .text = "through cuFFT",
     .most_group = 1,
-    .gather_seconds = 0,           /* included in point_seconds */
+    .gather_seconds = 0,            /* included in point_seconds */
     .point_seconds = point_seconds,
     .memory_bytes = memory_bytes,
     .prepare = prepare,

@@ -8,7 +8,7 @@
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Return whether one kernel does all steps from samples to outputs. Else blocks share a work space. */
+/* Return whether one kernel does all steps from samples to outputs. Otherwise there is a work space, which blocks share. */
 static bool is_one_kernel(const struct lw_long_ols_plan *plan)
 {
     return plan->method->run && !plan->needs_gather;
@@ -45,7 +45,7 @@ char *lw_long_spectrum(const struct lw_long_ols *ols, int64_t filter)
     return ols->spectra + lw_long_complex_bytes(ols->plan.spec.precision, filter * ols->plan.segment);
 }
 
-/* Memory for one filter in double: its spectrum, and cuFFT's work area. */
+/* Device memory for the transform of one filter in double: its padded taps, then its spectrum; cuFFT's work area. */
 struct setup {
     void *padded, *work_area;
 };
@@ -192,7 +192,7 @@ int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *
 {
     const struct lw_long_geometry geometry = geometry_of(&ols->plan, block);
     const bool shares_work_space = !is_one_kernel(&ols->plan);
-    const int64_t most = 1 << 24;           /* most (item, filter) pairs of a launch */
+    const int64_t most = 1 << 24;           /* bound of the (item, filter) pairs of a launch */
     const int64_t at_once = shares_work_space ? ols->plan.batch : most / ols->plan.spec.n_filters + 1;
     int rc = LW_OK;
     if (shares_work_space)

@@ -1,7 +1,7 @@
-/* post.cu - last step of the long path with --post: outputs from the series in the products.
+/* post.cu - last step of the long path with --post: makes outputs from the series that the products contain.
  *
- * One thread makes outputs; x runs along what is contiguous in the output: a segment's outputs or, time slow, the channels. So
- * stores are coalesced. Samples of the series that neighbouring threads share come through L1. Other warps hide the loads. */
+ * Threads with adjacent x store adjacent outputs: of one item for [channel][axis], of adjacent items, whose channels are adjacent,
+ * for [axis][channel]. So stores are coalesced. Adjacent threads share samples through L1. Other warps hide the loads. */
 #include "gpu/ols/long/steps.h"
 
 #include "base/integers.h"
@@ -10,8 +10,8 @@
 
 static constexpr int wide = 32, high = 8;
 
-/* Return the channel of the block that an item's part (re or im) holds, or -1. start_of returns the sample of the block at which
- * the part's hop begins. */
+/* Return the channel of the block that part 0 (re) or 1 (im) of an item of `group` holds; -1: none. start_of returns the output of
+ * the channel at which the part's hop begins, for item number `segment` on the axis. */
 __device__ static int64_t channel_of(const lw_long_geometry &g, int64_t group, int part)
 {
     if (g.pairing != LW_PAIRED_CHANNELS)
@@ -30,7 +30,7 @@ __device__ static int64_t output_of(const lw_long_geometry &g, const lw_post_arg
     return g.layout == LW_TIME_SLOW ? output * g.n_channels + channel : channel * row + output;
 }
 
-/* Return the value of one part (re or im): *at, the hop's sample i, or the output of that phase next to it. */
+/* Return one part (re or im) of an output: the sample *at itself or, if interpolated, output `phase` of this sample. */
 template <typename Real>
 __device__ static Real part_of(const lw_post_args &post, const Real *at, int64_t axis, int phase)
 {

@@ -1,15 +1,15 @@
-/* segments.cuh - places of the long path's segments in a block's input and output; steps.h defines the items. */
+/* segments.cuh - the places of items (steps.h) in a block's input and output, and access to single samples and outputs. */
 #pragma once
 
 #include "gpu/device/stored.cuh"
 #include "gpu/ols/long/steps.h"
 
-/* Place of one item: its real part, and its imaginary part if that is another real signal. */
+/* Place of an item's signals: [0] a complex signal, or the real one in the real part; [1] the real one in the imaginary part. */
 struct placement {
-    bool has[2];
-    int64_t input[2], output[2];        /* elements of sample 0 and of output 0 */
-    int64_t samples[2], outputs[2];     /* samples and outputs that the block has from there on */
-    int64_t step, output_step;          /* elements from sample to sample, and from output to output */
+    bool has[2];                        /* whether there is a signal; [1] is false for complex signals */
+    int64_t input[2], output[2];        /* places of sample 0 and of output 0, in samples and outputs */
+    int64_t samples[2], outputs[2];     /* samples and outputs that the block has from these places on */
+    int64_t step, output_step;          /* distance from sample to sample, and from output to output */
 };
 
 __device__ inline void place_part(const lw_long_geometry &g, int part, int64_t channel, int64_t start, placement &p)
@@ -44,7 +44,7 @@ __device__ inline placement place(const lw_long_geometry &g, int64_t item)
     return p;
 }
 
-/* Return sample `position` of an item; zero beyond the block. */
+/* Return point `position` of an item. It is zero beyond the block, and where a sample is not finite, which sets not_finite. */
 template <typename Real, typename Stored>
 __device__ inline Complex<Real> fetch(const lw_long_geometry &g, const placement &p, const Stored *input,
                                       int64_t position, bool &not_finite)
@@ -61,7 +61,7 @@ __device__ inline Complex<Real> fetch(const lw_long_geometry &g, const placement
     return value;
 }
 
-/* Store output o of an item, if it is one of the block's. */
+/* Store output o of an item's hop, as far as it is in the block. */
 template <typename Real>
 __device__ inline void put(const lw_long_geometry &g, const placement &p, Complex<Real> value, int64_t o, Real *plane)
 {

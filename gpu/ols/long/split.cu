@@ -1,19 +1,19 @@
-/* split.cu - long segments by kernels of our own. A transform of N = rows x columns points takes two steps. The second also
- * multiplies by the filters and starts the way back, so that data crosses global memory three times instead of six.
+/* split.cu - the method of three kernels. A transform of N = rows x columns points takes two steps. The second step also multiplies
+ * by the filters and starts the way back, so that data passes through global memory three times instead of six.
  *
  *     n = columns n1 + n2, k = k1 + rows k2
  *     gather   samples -> transforms of the columns (over n1) -> twiddles -> spectra[k1][n2]
  *     filter   transforms of the rows (over n2) -> times H[f] -> rows back -> twiddles -> products[f][k1][n2]
  *     scatter  columns back (over k1) -> valid outputs
  *
- * Buffers hold items (steps.h) one after the other: [item][rows][columns] complex, products [f][item]...
+ * Work space: spectra [item][rows][columns], products [filter][item][rows][columns], complex; steps.h defines the items.
  *
- * Columns: a block takes WIDTH adjacent columns of one item, with a team of threads for each. The tile goes through shared memory,
- * so that global memory is accessed WIDTH contiguous values at a time. Its pitch of WIDTH + 1 values makes the column accesses free
- * of bank conflicts. The same BLOCK_BYTES serve the teams' exchanges, between barriers. Two blocks an SM hide each other's loads.
+ * Columns: a block takes WIDTH adjacent columns of one item (a tile), with a team of threads for each column. The tile goes through
+ * shared memory, so that each access to global memory is WIDTH contiguous values; a pitch of WIDTH + 1 values avoids bank conflicts
+ * along columns. The teams' exchanges use the same memory, between barriers. Two blocks an SM hide each other's loads.
  *
- * Rows: a team of threads, one block, takes one row as in time_fast.cuh: coalesced, and the row's spectrum stays in registers while
- * the loop over filters runs. Twelve warps an SM (double: eight) hide the loads.
+ * Rows: a block is one team and takes one row as in time_fast.cuh: accesses are coalesced, and the row's spectrum stays in
+ * registers during the loop over filters. Twelve warps an SM (double: eight) hide the loads.
  *
  * On the way back re and im are swapped from the product to the last step, see gpu/device/fft.cuh. */
 #include "gpu/host/error.h"
@@ -31,7 +31,7 @@ template <class Real, int E, int P, int WIDTH_> struct Columns : Transform<Real,
 
 template <class Real, int E, int P> struct Rows : Transform<Real, E, P, Team<E * P, 1>> {};
 
-/* One split: ROWS is the length of the column transforms, COLUMNS that of the row transforms. */
+/* The two transforms that N is split into: of columns, ROWS points each, and of rows, COLUMNS points each. */
 template <class ColumnT_, class RowT_> struct Split {
     using ColumnT = ColumnT_;
     using RowT = RowT_;
@@ -49,7 +49,7 @@ using Double18 = Split<Columns<double, 16, 1, 8>, Rows<double, 16, 4>>;
 using Double20 = Split<Columns<double, 16, 2, 8>, Rows<double, 16, 8>>;
 using Double22 = Split<Columns<double, 16, 4, 4>, Rows<double, 16, 16>>;
 
-/* v[m] *= w u^m, m in [first, first + 2^LEVELS). Powers of u come by bits, each for two halves: few are alive at a time. */
+/* v[m] *= w u^(m - first), first <= m < first + 2^LEVELS; power[l] = u^(2^l). Halving the range keeps few powers in registers. */
 template <int LEVELS, class C, int E> LW_DEVICE void twist(C (&v)[E], int first, C w, const C *power)
 {
     if constexpr (LEVELS == 0) {
@@ -75,13 +75,13 @@ LW_DEVICE double2 half_turns(double x)
     return w;
 }
 
-/* Return exp(-2 pi i k / N), 0 <= k < N <= 2^24: the quotient is exact. */
+/* Return exp(-2 pi i k / N), k >= 0, N <= 2^24 a power of two: the quotient is exact. */
 template <int64_t N, class Real> LW_DEVICE Complex<Real> twiddle(int64_t k)
 {
     return half_turns(Real(k & (N - 1)) * (Real(-2) / N));
 }
 
-/* v[m] *= exp(-2 pi i a (b + T m) / N) */
+/* Multiply by twiddles: v[m] *= exp(-2 pi i a (b + T m) / N). */
 template <int64_t N, int T, class C, int E> LW_DEVICE void twiddle_all(C (&v)[E], int64_t a, int64_t b)
 {
     using Real = decltype(C::x);
@@ -98,7 +98,7 @@ template <class F> LW_DEVICE typename F::C *exchange_of(typename F::C *tile)
     return tile + team_of<F>() * (F::SHARED_BYTES / int(sizeof *tile));
 }
 
-/* Thread i moves column i % WIDTH of rows i / WIDTH + T m between global memory and the tile, with all loads in flight together. */
+/* Access to the tile from global memory: thread i moves column i % WIDTH of rows i / WIDTH + T m, all loads in flight at a time. */
 template <class F> LW_DEVICE int column_of() { return threadIdx.x % F::WIDTH; }
 template <class F> LW_DEVICE int row_of() { return threadIdx.x / F::WIDTH; }
 template <class F> LW_DEVICE typename F::C *tile_at(typename F::C *tile)
@@ -120,7 +120,7 @@ template <class F> LW_DEVICE void from_tile(typename F::C (&v)[F::E], typename F
         v[m] = tile_at<F>(tile)[F::T * m * F::PITCH_OF_TILE];
 }
 
-/* Elements of an item from one of a thread's rows to the next. */
+/* Distance, in points of an item, from a thread's first row to its row m. */
 template <class S> struct RowStep {
     LW_DEVICE constexpr int operator()(int m) const { return S::ColumnT::T * S::COLUMNS * m; }
 };
@@ -139,7 +139,7 @@ template <class S, bool SWAPPED> LW_DEVICE void store_tile(const typename S::C (
         to[RowStep<S>{}(m)] = SWAPPED ? typename S::C{v[m].y, v[m].x} : v[m];
 }
 
-/* Transform the block's columns of an item, natural order in and out, and multiply by the twiddles. */
+/* gather: transform a tile of columns, natural order in and out, and multiply by twiddles. input NULL: `spectra` has segments. */
 template <class S>
 __global__ void __launch_bounds__(S::ColumnT::THREADS, 2)
 split_gather(lw_long_geometry g, const typename S::C *table, const void *input, int64_t first, typename S::C *spectra,
@@ -177,7 +177,7 @@ split_gather(lw_long_geometry g, const typename S::C *table, const void *input, 
     store_tile<S, false>(v, item);
 }
 
-/* Transform one row of one item and filter it with all filters. */
+/* filter: transform one row of one item; for each filter multiply, transform back and multiply by twiddles. */
 template <class S, int BLOCKS>
 __global__ void __launch_bounds__(S::RowT::T, BLOCKS)
 split_filter(const typename S::C *table, const typename S::C *bank, const typename S::C *spectra, int n_filters,
@@ -211,7 +211,7 @@ split_filter(const typename S::C *table, const typename S::C *bank, const typena
     }
 }
 
-/* Transform the block's columns of one filter's product back, to outputs. */
+/* scatter: transform a tile of columns of one filter's products back, to outputs in `plane`; NULL: in place. */
 template <class S>
 __global__ void __launch_bounds__(S::ColumnT::THREADS, 2)
 split_scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typename S::C *products, typename S::Real *plane)
@@ -252,7 +252,7 @@ split_scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typ
         store_item<false>(v, plane, item_place(g, first + blockIdx.y), begin, RowStep<S>{});
 }
 
-/* spectrum[row][i] in the order that multiply() of time_fast.cuh reads; one thread per value. */
+/* Write spectrum[row][i] in the order that multiply() of time_fast.cuh reads, divided by N; one thread per value. */
 template <class S> __global__ void split_order(const double2 *padded, typename S::C *spectrum)
 {
     using F = typename S::RowT;
@@ -298,7 +298,7 @@ static int64_t memory_bytes(const struct lw_long_ols_plan *plan)
     return bytes;
 }
 
-/* Return the number of blocks an SM must hold: twelve warps as in the overlap-save kernels of these lengths (double: eight). */
+/* Return the blocks that an SM must hold, for twelve warps (double: eight) as in the overlap-save kernels of these lengths. */
 template <class S> static constexpr int row_blocks()
 {
     return (sizeof(typename S::Real) == sizeof(float) ? 12 : 8) * 32 / S::RowT::T;
@@ -336,7 +336,7 @@ static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded
     });
 }
 
-/* Return whether kernels of steps.h transpose samples into and out of segments; the transforms are then in place. */
+/* Return whether data is [axis][channel]: kernels of steps.h then cut segments and store outputs, and transforms are in place. */
 static bool is_transposed(const struct lw_long_geometry *geometry)
 {
     return geometry->layout == LW_TIME_SLOW && geometry->n_channels > 1;

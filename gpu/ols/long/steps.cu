@@ -1,15 +1,14 @@
-/* steps.cu - kernels around cuFFT: cut, multiply, store; pad and scale filters.
+/* steps.cu - kernels around transforms: cut, multiply, store; pad and scale filters.
  *
- * A thread handles line_rows elements, block_threads apart. x runs along a segment, so that time-fast reads and writes are
- * coalesced. Time-slow data of several channels goes through a 32 x 32 tile of shared memory, 8 or 16 KB: x runs along adjacent
- * groups at the data, and along the segment at the work buffer. A column of padding avoids bank conflicts; other blocks hide
- * loads. */
+ * A thread handles line_rows points of an item, block_threads apart; adjacent threads take adjacent points, which is coalesced for
+ * [channel][axis]. Data [axis][channel] of several channels goes through a 32 x 32 tile of shared memory (8 or 16 KB, a column of
+ * padding against bank conflicts). Adjacent threads take adjacent groups on the data's side, adjacent points on the other side. */
 #include "gpu/ols/long/steps.h"
 
 #include "gpu/ols/long/segments.cuh"
 
 static constexpr int block_threads = 256;
-static constexpr int line_rows = 4;             /* elements of a thread, block_threads apart */
+static constexpr int line_rows = 4;             /* points of a thread, block_threads apart */
 static constexpr int tile = 32, tile_rows = 8;
 static const dim3 tile_block(tile, tile_rows);
 

@@ -1,8 +1,9 @@
-/* steps.h - the steps of overlap-save around cuFFT: cut segments, multiply by a spectrum, keep the valid part.
+/* steps.h - the steps of overlap-save around transforms: cut segments, multiply by a spectrum, store the valid outputs.
  *
- * A work buffer holds `batch` segments of N complex numbers of the computing precision. Item q of the block is segment q / n_groups
- * of group q % n_groups. A group shares one transform: a channel, two adjacent real channels, or (one real channel) two adjacent
- * hops. All calls are asynchronous on the stream. */
+ * An item is N complex points that are transformed at once: a segment of a complex channel, a segment of each of two adjacent real
+ * channels, or two adjacent segments of the only real channel. Its group is its channel or channels. Item q of the block is number
+ * q / n_groups on the axis, of group q % n_groups. Work space: items one after the other, in the computing precision. All calls
+ * are asynchronous on `stream`. */
 #pragma once
 
 #include "base/linkage.h"
@@ -24,34 +25,34 @@ struct lw_long_geometry {
     enum lw_scalar input;
     bool input_complex, output_complex;
     enum lw_pairing pairing;
-    int64_t segment, hop;       /* N; N - M + 1 - reach */
+    int64_t segment, hop;       /* N; outputs that a segment advances, N - M + 1 - reach */
     int64_t reach;              /* samples of the series that --post needs beyond a hop */
     int64_t count, n_channels;  /* outputs and channels of the block */
-    int64_t input_pitch;        /* input samples from channel to channel; [axis][channel]: channels of an axis sample */
-    int64_t n_groups, n_items;
+    int64_t input_pitch;        /* input samples from channel to channel; for [axis][channel]: from axis sample to axis sample */
+    int64_t n_groups, n_items;  /* groups of channels; items of the block */
 };
 
-/** Load items first .. first + n - 1 of the block to the work buffer; items from n_items on are zero.
- * @param not_finite  set to 1 if a sample was not finite and counted as zero */
+/** Load items first .. first + n - 1 of the block to `segments`, [n][N]. Items from n_items on become zero.
+ * @param not_finite  device; set to 1 if a sample was not finite and so counted as zero */
 cudaError_t lw_long_load(const struct lw_long_geometry *geometry, const void *input, int64_t first, int n,
                          void *segments, unsigned *not_finite, cudaStream_t stream);
 
-/** products[i] = segments[i] * spectrum[i modulo N], i < n N. */
+/** Multiply n items by a filter's spectrum: products[i] = segments[i] * spectrum[i modulo N], i < n N. */
 cudaError_t lw_long_multiply(enum lw_precision precision, const void *segments, const void *spectrum, int64_t segment,
                              int n, void *products, cudaStream_t stream);
 
-/** Store the valid outputs of items first .. first + n - 1 to one plane of the output, float or double. */
+/** Store the last `hop` values of items first .. first + n - 1, the valid outputs, to one filter's plane, float or double. */
 cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *products, int64_t first, int n,
                           void *plane, cudaStream_t stream);
 
-/** Store what `post` makes of the series. An item's series is products[N - hop - reach .. N); its hop begins `before` later. */
+/** Store the outputs of --post. The series is an item's values from N - hop - reach on; the hop begins post->before later. */
 cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct lw_post_args *post, const void *products,
                          int64_t first, int n, void *plane, cudaStream_t stream);
 
-/** Write one filter's taps (float64, complex as pairs) followed by zeros as N double2. */
+/** Write one filter's taps (float64, device; complex as pairs), followed by zeros, to padded[N], double2. */
 cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded, cudaStream_t stream);
 
-/** spectrum[i] = padded[i] / N in the computing precision. */
+/** Write spectrum[i] = padded[i] / N in the computing precision, i < N. */
 cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum, cudaStream_t stream);
 
 LW_C_END
