@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LW_HALF_BEYOND 65520.0f         /* magnitudes from this one on round to infinity */
-#define LW_HALF_LEAST_NORMAL 0x1p-14f   /* smaller magnitudes are multiples of 2^-24 */
+#define LW_HALF_LEAST_NORMAL 0x1p-14f   /* smaller halves are subnormal: multiples of 2^-24 */
 
 #define LW_HALF_SIGN 0x8000
 #define LW_HALF_INFINITY 0x7c00
@@ -26,8 +26,8 @@ static inline uint16_t lw_half_of_float(float x)
 {
     const uint32_t bits = lw_bits_of_float(x), magnitude = bits & INT32_MAX;
     const float size = fabsf(x);
-    /* Normal half: the exponent's bias changes from 127 to 15. The added terms round the lower 13 of the 23 fraction bits away; a
-     * carry out of the fraction raises the exponent. */
+    /* Normal half: the exponent's bias changes from 127 to 15. Adding 2^12 - 1 and the last kept bit rounds
+     * away the lower 13 of the 23 fraction bits, ties to even; a carry out of the fraction raises the exponent. */
     const uint32_t normal = (magnitude - (UINT32_C(112) << 23) + (UINT32_C(1) << 12) - 1 + (magnitude >> 13 & 1)) >> 13;
     /* Subnormal halves are multiples of 2^-24, like floats from 1/2 to 1: adding 1/2 rounds |x| to such a multiple. */
     const uint32_t subnormal = lw_bits_of_float(size + 0.5f) - lw_bits_of_float(0.5f);

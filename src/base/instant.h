@@ -38,7 +38,7 @@ const char *lw_instant_text(struct lw_instant instant, char text[LW_INSTANT_TEXT
 /* Convert seconds, ticks or days to an instant. Return false if they are not finite or the instant is beyond LW_MOST_SECONDS. */
 bool lw_instant_from_seconds(double seconds, struct lw_instant *out);
 bool lw_instant_from_ticks(int64_t ticks, int64_t per_second, struct lw_instant *out);     /* nanoseconds: per_second 1e9 */
-bool lw_instant_from_mjd(double days, struct lw_instant *out);      /* modified Julian date: days since 1858-11-17 */
+bool lw_instant_from_mjd(double days, struct lw_instant *out);      /* modified Julian date (from 1858-11-17) to POSIX epoch */
 
 double lw_instant_seconds(struct lw_instant instant);               /* seconds since the epoch, rounded */
 

@@ -1,4 +1,4 @@
-/* leave.h - a request that this process interrupts its run. Long work checks about every second, and gives up its current block. */
+/* leave.h - a request that this process interrupts its run. Long work checks about every second, and ends unfinished. */
 #pragma once
 
 #include "base/error.h"

@@ -33,7 +33,7 @@ void lw_log_hush(bool is_hushed) { state.is_hushed = is_hushed; }
 
 /* ---- text from outside --------------------------------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at `text`; 0: not UTF-8, or a control character (the two-byte ones are U+0080 to U+009F). */
+/* Return the bytes of the UTF-8 character at `text`; 0: not UTF-8, or a control character (two bytes: U+0080 to U+009F). */
 static size_t printable_bytes(const unsigned char *text)
 {
     if (text[0] >= 0x20 && text[0] < 0x7f)

@@ -124,7 +124,7 @@ int lw_proc_entries(const char *folder)
     return n;
 }
 
-/* Parse a list such as "3,0-15" into a set of cores; false if the text is no list. */
+/* Parse a list such as "3,0-15" into a set of cores. Return false if the text is no list. */
 static bool parse_cores(const char *text, size_t size, cpu_set_t *set)
 {
     CPU_ZERO_S(size, set);

@@ -33,7 +33,7 @@ enum lw_scalar {
     LW_SCALARS(X)
 #undef X
     LW_N_SCALARS,
-    LW_FLOAT16 = LW_N_SCALARS           /* stored in files only: engines write it, and readers convert it to float32 */
+    LW_FLOAT16 = LW_N_SCALARS           /* a stored type only: engines write float16, readers convert it to float32 */
 };
 
 enum { LW_N_RESULT_SCALARS = LW_FLOAT16 + 1 };

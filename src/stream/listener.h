@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* Progress of a run: its first n_rounds rounds are written on all ranks, that is handed to the file, but not yet flushed. Outputs,
- * rows and flaws are those of these rounds, and of the interrupted run that this run continues. Outputs are counted on the axis
+/* Progress of a run: its first n_rounds rounds are written (handed to the file, but perhaps not flushed) on all ranks. Outputs,
+ * rows and flaws are those of these rounds, and of the interrupted run if this run continues one. Outputs are counted on the axis
  * times channels, so that their number does not depend on ranks and rounds. */
 struct lw_written {
     int64_t n_rounds;           /* rounds of this run that are written */

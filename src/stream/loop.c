@@ -152,8 +152,8 @@ static struct lw_samples_view view_of(const struct lw_loop *loop, const struct l
     return (struct lw_samples_view){&loop->setup->job.op, loop->plan->op.input_width, part};
 }
 
-/* Read the prologue of a block into the carry, and count its flaws. If the block is not at the start of the axis, a resumed run
- * begins with it: the interrupted run has counted these flaws. */
+/* Read the prologue of a block into the carry, and count its flaws. A block that is not at the start of the axis
+ * is the first of a resumed run: the interrupted run has counted the flaws of its prologue. */
 static int read_prologue(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
 {
     const struct lw_job *const job = &loop->setup->job;
@@ -228,7 +228,7 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
     }
     const int rc = lw_window_end(loop->window, err);
     const struct lw_samples_view view = view_of(loop, part);
-    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies, which the engine counts */
+    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* the engine also counts copies */
         early_of(loop, loop->reading.slot)->n_not_finite -=
             lw_not_finite_count(&view, lw_max64(part->begin, job->n_samples), part->end);
     return rc;

@@ -1,4 +1,4 @@
-/* loop.h - the rounds of a streamed run: each rank's slice goes from the file through a slot and the engine to the sinks.
+/* loop.h - the rounds of a streamed run: each rank's slice goes from the file through a slot and the engine to the result.
  *
  *     create (all memory) -> run (all rounds) -> finish, flaws, destroy */
 #pragma once
@@ -34,7 +34,7 @@ void lw_loop_destroy(struct lw_loop *loop);                 /* NULL is legal */
  * Collective; every rank returns the same code. */
 int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_error *err);
 
-/** Finish after the last round. LW_EDATA: more peaks were found than the result may hold. Collective. */
+/** Finish after the last round. LW_EDATA: more than max-peaks peaks were found. Collective. */
 int lw_loop_finish(struct lw_loop *loop, struct lw_error *err);
 
 /** Return the progress at the last call of the listeners, however the run ended; before the first call, the initial progress. */

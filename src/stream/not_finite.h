@@ -15,5 +15,5 @@ struct lw_samples_view {
 int64_t lw_not_finite_count(const struct lw_samples_view *view, int64_t begin, int64_t end);
 
 /** Extend the range in `flaws` by the first and the last non-finite sample of window positions [begin, end). Searching is bounded:
- * after about a tenth of a second in a run, the last one is approximate. @param start  sample of the input at position 0 */
+ * after about a tenth of a second in a run, the end of the range is a bound. @param start  sample of the input at position 0 */
 void lw_not_finite_locate(const struct lw_samples_view *view, int64_t begin, int64_t end, int64_t start, struct lw_flaws *flaws);

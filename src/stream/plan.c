@@ -108,7 +108,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group);
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
-    /* The power spectrum is measured before the rounds, and then frees its memory: only the larger of the two counts. */
+    /* The power spectrum is measured before the rounds, and then frees its memory: only the larger demand counts. */
     const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum)) + lw_spectrum_taps_bytes(job) +
                          lw_noise_kept_bytes(job);
@@ -169,8 +169,8 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     };
     plan->chunk_cost = lw_reader_chunk_cost(spec->reader, &view, &reads);
     const double writes = (double)rounds->n_groups * (double)spec->job->n_outputs / (double)rounds->slice;
-    /* Some threads may be idle. The threads of a rank share the parts of a slice (a grid unit of a channel unit), of which a
-     * small slice has few; some ranks may have no slice. Images are never short of parts, as their rows are cut into tiles. */
+    /* Some threads may be idle. The threads of a rank share the parts of a slice (a unit of outputs x a unit of channels);
+     * a small slice has few parts; some ranks may have no slice. Images have enough parts, since their rows are cut into tiles. */
     const int64_t threads = lw_max64(1, spec->engine->n_workers);
     const int64_t parts =
         lw_divide_up(rounds->slice, lw_max64(1, plan->op.unit)) * lw_divide_up(rounds->group, lw_max64(1, plan->op.channel_unit));

@@ -13,7 +13,7 @@
 struct lw_plan_bytes {
     int64_t files;              /* HDF5 and MPI, reader, writer, checksums, with the buffers of their threads */
     int64_t halo;               /* carry and messages (comm/halo.h), boundary samples (window.h), mask */
-    int64_t engine;             /* pageable: slots, filters, FFT work space, peaks; or the passes before the rounds, if larger */
+    int64_t engine;             /* pageable: slots, filters, FFT work space, peaks; or noise or spectrum before, if larger */
     int64_t pinned;
     int64_t device;
 };
@@ -57,7 +57,7 @@ double lw_plan_serial_seconds(const struct lw_plan *plan);     /* the same if no
  * smallest round does not fit (the message names its bytes and the limit), or 64 bits cannot count the bytes. Collective. */
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err);
 
-/** Plan the run of a setup like lw_plan_make; also sets setup->algorithm. */
+/** Plan the run of a setup like lw_plan_make. Also sets setup->algorithm, and describes the checksums in the job. */
 int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_error *err);
 
 /** Return the bytes of one sample of one channel of the input; images: of a row of pixels. */

@@ -29,7 +29,7 @@ struct lw_streamed {
     int64_t n_stored;                   /* outputs recorded in the journal */
 };
 
-/** Open the checkpoints (errors of lw_checkpoint_open, lw_streamed_take), limit the rounds to the outputs left. Collective. */
+/** Open checkpoints, and limit the rounds to the outputs left. Errors: lw_checkpoint_open, lw_streamed_take. Collective. */
 int lw_streamed_open(struct lw_streamed *streamed, struct lw_setup *setup, struct lw_rounds *rounds, struct lw_error *err);
 
 /** Read the outputs left from the journal, as a part of open. LW_EDATA: the journal does not fit the grid. LW_ESYSTEM: no memory.
@@ -39,7 +39,7 @@ int lw_streamed_take(struct lw_streamed *streamed, const struct lw_grid *grid, s
 /** Prepare to write checkpoints. LW_ESYSTEM: no memory. Not collective. @param writer, rounds  borrowed until close */
 int lw_streamed_start(struct lw_streamed *streamed, struct lw_writer *writer, const struct lw_rounds *rounds, struct lw_error *err);
 
-/** Listener of the loop; the context is a struct lw_streamed. LW_ESTOPPED: interrupted; LW_EIO: flush; LW_EDATA: input changed. */
+/** Listener; its context is a struct lw_streamed. LW_ESTOPPED: interrupted. LW_EIO: a flush failed. LW_EDATA: an input changed. */
 lw_listener_fn lw_streamed_listen;
 
 /** Save the written outputs for a later run, after the rounds have ended with code `rc` on all ranks. Collective.

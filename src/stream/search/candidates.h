@@ -28,7 +28,7 @@ struct lw_candidates_spec {
 /** Return the host bytes of candidates for blocks of at most `count` outputs on the axis and n_channels channels. */
 int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t n_channels);
 
-/** Create the candidates, and read an interrupted run's rows (LW_EIO, LW_EDATA). *out stays NULL without peaks. Not collective. */
+/** Create the candidates; read an interrupted run's rows (LW_EIO, LW_EDATA). *out: NULL if no peaks are sought. Not collective. */
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err);
 void lw_candidates_destroy(struct lw_candidates *candidates);       /* NULL is legal */
 

@@ -179,7 +179,7 @@ struct image {
     int64_t c;
     size_t bytes;               /* bytes of a pixel */
     int64_t begin;              /* image row of the slot's first row */
-    /* For each output column: number of consecutive rows, up to the current one, in which the pixels that the output touches are
+    /* Counts of each output column: consecutive rows, up to the current one, in which the pixels that the output touches are
      * all equal (alike), or all finite (good). */
     int32_t *alike, *good;
 };

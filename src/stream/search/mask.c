@@ -27,8 +27,8 @@ struct lw_mask {
     enum shape shape;
     struct lw_type type;
     struct lw_stream_window *window;           /* NULL unless marks are read slot by slot */
-    double *channels;                   /* BY_CHANNEL: [channels of the view] */
-    unsigned char *bits;                /* packed or good-data mask: [rows][pitch]; else, and BY_CHANNEL: NULL */
+    double *channels;                   /* marks of a mask BY_CHANNEL: [channels of the view] */
+    unsigned char *bits;                /* packed or good-data mask, unless BY_CHANNEL: [rows][pitch] bytes; else NULL */
     int64_t rows, pitch;
     struct lw_view_spec view;           /* view of the input */
     enum lw_boundary boundary;

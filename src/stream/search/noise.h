@@ -1,13 +1,13 @@
-/* noise.h - the noise behind each filter, measured in the data: a pass over part of the input before the rounds.
+/* noise.h - sigma, the noise in the outputs of each filter, measured in the data: a pass over part of the input before the rounds.
  *
- * --noise measured: sigma of each channel behind each filter, over the outputs that count (counted.h); signal/spread.h makes
+ * --noise measured: each channel and filter has a sigma, measured over the outputs that count (counted.h); signal/spread.h makes
  * sigma insensitive to signals. The pass uses blocks of the axis:
  *
  *     length   LW_NOISE_LENGTH outputs, up to four times as many for longer filters; for images 64 rows, or four times the
  *              kernel's longer side; rounded up to grid units
  *     number   all blocks of the axis, if they have at most LW_NOISE_OUTPUTS outputs; else evenly spaced ones with about
  *              LW_NOISE_OUTPUTS outputs, but at least LW_NOISE_BLOCKS blocks
- *     bound    1/LW_NOISE_BOUND of the axis, or LW_NOISE_VALUES outputs of all channels and filters together, whichever is more
+ *     bound    at most 1/LW_NOISE_BOUND of the axis, or LW_NOISE_VALUES outputs of all channels and filters; the larger one
  *
  * Each sigma thus rests on all outputs of its channel and filter, or on at least 2^18; on fewer only if thousands of channels and
  * filters have fewer than 2^21 outputs each. If the noise varies along the axis, sigma is close to that of the quietest part. So
@@ -41,5 +41,5 @@ int64_t lw_noise_kept_bytes(const struct lw_job *job);
 /** Return the least bytes of a measurement, which are freed before the run's buffers are allocated. */
 struct lw_bytes lw_noise_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan);
 
-/** Measure the noise and set job->noise on every rank. Selects another view of the reader. @param plan  of the run. Collective. */
+/** Measure the noise, and set job->noise on every rank. `plan` is the run's. Selects another view of the reader. Collective. */
 int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err);

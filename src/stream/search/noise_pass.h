@@ -33,14 +33,14 @@ struct lw_noise_pass {
     struct lw_pipeline *pipeline;
 };
 
-/** Return a pass, of which the caller still changes spec, plan.op, blocks, group and pieces. */
+/** Return a pass in which the caller still sets spec, plan.op, blocks, group and pieces. */
 struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan,
                                       int n_ranks);
 
 /** Change an operation so that its only product is the filtered signal: all outputs, unscaled, in the computing precision. */
 void lw_noise_plain_series(struct lw_op_spec *spec);
 
-/** Return the rows of one rank, the largest number of any rank. */
+/** Return the largest number of rows that one rank has. */
 int64_t lw_noise_pass_rows(const struct lw_noise_pass *pass);
 
 /** Return the number of pairs of n_channels channels and the filters of the pass. */
