@@ -62,7 +62,7 @@ static void scale_channels(const struct lw_job *job, struct lw_product *product)
     scale->distance = places->step;
     scale->long_name = NULL;
     snprintf(scale->units, sizeof scale->units, "%s", places->unit);
-    /* Take only a name that netCDF accepts (by its first character) and that HDF5 does not take for a path. */
+    /* Take over the name only if netCDF accepts its first character and HDF5 does not take it for a path. */
     const unsigned char first = (unsigned char)places->name[0];
     if ((isalnum(first) || first == '_' || first >= 128) && !strchr(places->name, '/'))
         product->dataset.dim_names[to] = places->name;

@@ -3,19 +3,19 @@
 
 #include "job/job.h"
 
-/* Sampling of the outputs on an axis: output i belongs to the input's sample first + i x every / rate. */
+/* Sampling of the outputs on an axis: output i has the time of the input's sample first + i x every / rate. */
 struct lw_steps {
     int64_t first, every;
     int rate;
 };
 
-/** Give each dimension of a product its scale. The axis gets times by the input's sampling. The channels (or images) get the
- * input's coordinates, and the dimension is named after them. Filters and all else are numbered; rows of tables get no values. The
- * product's dimensions, axis_dim and channel_dim must be set before. */
+/** Give each dimension of a product its scale. The axis gets times from the input's sampling. The channels (or images) get the
+ * input's coordinates, and their dimension gets the coordinates' name. All others, such as filters, are numbered; rows of tables
+ * get no values. The product's dimensions, axis_dim and channel_dim must be set before. */
 void lw_coordinates_set(const struct lw_job *job, struct lw_steps steps, struct lw_product *product);
 
 /** Number the elements of one dimension: first + i x every. @param what  name of an element, "row"; static storage */
 void lw_coordinates_count(struct lw_product *product, int dimension, int64_t first, int64_t every, const char *what);
 
-/** Place the elements of one dimension a constant step apart. */
+/** Give one dimension the scale of places at constant distance; scale.kind is set here. */
 void lw_coordinates_place(struct lw_product *product, int dimension, struct lw_writer_scale scale);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* Copy an option's text, or "" where it is not given. A text that is too long is cut, and then is no legal value. */
+/* Copy an option's text; "" if it is not given. A text that is too long is cut, which makes it illegal. */
 static void take_text(const struct lw_options *options, const char *name, char *out, size_t size)
 {
     const char *const text = lw_options_text(options, name);

@@ -24,5 +24,5 @@
      .help = "Take packed numbers as stored, without unpacking. Otherwise lapwing applies scale_factor, add_offset, _FillValue, "  \
              "missing_value, valid_range and _Unsigned, an instrument's scale, and BSCALE, BZERO and BLANK."}
 
-/** Set `hints` from these options. LW_EUSAGE: raw= beside another --format. */
+/** Set `hints` from these options. LW_EUSAGE: raw= is given with another --format. */
 int lw_hints_take(const struct lw_options *options, struct lw_hints *hints, struct lw_error *err);

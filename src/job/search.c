@@ -22,7 +22,7 @@ static const char *const noise_texts[] = {
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
-/* Products of a comma-separated list of words. @return  0: a word is unknown */
+/* Combine the bits of a comma-separated list of words. @return  0: a word is unknown */
 static unsigned parse_list(const struct lw_search_word *words, const char *list)
 {
     unsigned found = 0;
@@ -79,7 +79,7 @@ int lw_search_choose(const struct lw_options *given, const struct lw_search_word
     if ((lw_options_given(given, "output-type") || lw_options_given(given, "output-scale")) && !(search->products & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--output-type is for the product %s, which --products %.200s leaves out", words[0].word,
                        list);
-    job->search.noise = job->whitening ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;    /* behind whitened filters it is 1 */
+    job->search.noise = job->whitening ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;    /* sigma behind whitened filters is 1 */
     if (lw_options_given(given, "noise"))
         job->search.noise = (enum lw_noise)lw_options_choice(given, "noise");
     if (job->whitening && job->search.noise == LW_NOISE_ENERGY)
@@ -145,7 +145,7 @@ void lw_search_shape_noise(struct lw_job *job)
     product->channel_dim = 0;
     const struct lw_search *const search = lw_op_search(&job->op);
     if (search->stretch > 0) {
-        /* [stretch][channel][filter]; the time of a stretch is that of the input's sample with which it begins. */
+        /* [stretch][channel][filter]; a stretch has the time of the input's sample at which it begins. */
         const double rate_hz = job->inputs[0].axis.sample_rate_hz;
         const int64_t first = search->first_stretch - job->search.lead;
         product->dataset = (struct lw_writer_dataset){

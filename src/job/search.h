@@ -4,8 +4,8 @@
 #include "job/job.h"
 #include "signal/peaks.h"
 
-/* Entries for a job's table of options. Words for its help: what, an output; near, its neighbours; each, what has a noise of its
- * own; products, those that need sigma; signs, the default of --sign. */
+/* Entries for a job's table of options, with words for their help: what, an output; near, the unit of its neighbours; each, the
+ * unit with a sigma of its own; products, the products that need sigma; signs, the default of --sign. */
 #define LW_SEARCH_OPTIONS(what, near, each, products, signs)                                                                    \
     {.name = "threshold", .kind = LW_OPTION_REAL, .argument = "T", .minimum = 1e-300, .maximum = 1e300,                         \
      .help = "Least signal-to-noise ratio of a peak. The ratio is |y| / sigma; see --noise and --cluster. It goes with "           \
@@ -27,36 +27,36 @@
      .within = "threshold", .word = "max-peaks",                                                                                \
      .help = "more than N peaks end the run with an error. It names the threshold that would have kept N."}
 
-/* A word of --products and the product that it names. */
+/* A word of --products or --blocks, and the bit of struct lw_search that it sets. */
 struct lw_search_word {
     const char *word;
     unsigned product;
 };
 
-/** Read --products and the options that go with it. LW_EUSAGE.
+/** Read --products, --threshold, --cluster, --noise and --max-peaks. LW_EUSAGE.
  * @param words   words that the job knows; the last entry has no word
- * @param search  set, except for its noise */
+ * @param search  set, except for `noise`; job->search is set, too */
 int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job,
                      struct lw_search *search, struct lw_error *err);
 
 /** Read --sign or choose its default, which is noted for the result's configuration. LW_EUSAGE.
  * @param is_complex   whether outputs are complex
- * @param is_positive  whether the signals sought in such data, by such filters, add to the data */
+ * @param is_positive  whether signals can only raise the outputs: the default is positive */
 int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool is_positive, struct lw_job *job,
                           struct lw_search *search, struct lw_error *err);
 
 /** Read --blocks. LW_EUSAGE. */
 int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *search, struct lw_error *err);
 
-/** Make job->noise for a search whose noise is not 1 everywhere; for measured noise, allocate room for it. LW_ESYSTEM.
- * @param taps  [n_filters x n_taps] of `parts` doubles */
+/** Allocate job->noise unless sigma is 1 everywhere. LW_NOISE_ENERGY is computed here, measured noise later. LW_ESYSTEM.
+ * @param taps  [n_filters x n_taps x parts], parts: 2 for complex taps, else 1 */
 int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const double *taps, int64_t n_taps, int parts,
                          struct lw_error *err);
 
-/** Declare the dataset of the noise, behind all products, where the noise is not 1 everywhere. */
+/** Declare the dataset /noise, behind all other products, if there is job->noise. */
 void lw_search_shape_noise(struct lw_job *job);
 
-/* Rows of the table of peaks as stored in the file: of filtered signals, and of convolved images. */
+/* Rows of the table /peaks as stored in the file: a peak of a filtered signal, a source in a convolved image. */
 struct lw_peak_row {
     int64_t channel, filter, index;
     double time, re, im, snr;
@@ -69,10 +69,10 @@ struct lw_source_row {
 };
 #define LW_PEAK_ROW_BYTES sizeof(struct lw_peak_row)    /* the longer of the two */
 
-/** Declare the table of the job's peaks. */
+/** Declare the table /peaks. */
 void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product);
 
-/** Fill rows of that table from peaks. @param rows  [n] of LW_PEAK_ROW_BYTES at most */
+/** Convert peaks to rows of /peaks. @param rows  [n] struct lw_peak_row, or struct lw_source_row for images */
 void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows);
 
 /** Return the signal-to-noise ratio of row i. */

@@ -56,11 +56,11 @@ static int take_numbers(const struct lw_options *given, const struct lw_dataset_
 
 /* ---- samples by time ------------------------------------------------------------------------------------------------------- */
 
-/* Least number that means seconds of GPS (1983 and later); a smaller one means seconds since the start of the file. */
+/* Least number taken for seconds of GPS (1983 and later); a smaller number is seconds since the start of the file. */
 #define LEAST_GPS 1e8
 
-/* The instant that a text means, on the time scale of the axis. @param is_since  set to true for a time since the start of the
- * axis; `at` then counts from that start */
+/* Read a time as an instant on the axis's time scale. @param is_since  set: the text is a time since the start of the axis, and
+ * `at` counts from that start */
 static int read_time(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_instant *at,
                      bool *is_since, struct lw_error *err)
 {
@@ -99,7 +99,7 @@ int lw_job_read_time(const char *option, const char *text, const struct lw_datas
     return rc;
 }
 
-/* The first sample that is not before the option's time. Up to a millionth of a sample is taken for rounding. */
+/* Find the first sample at or after the option's time; a sample up to a millionth of a step before the time counts, too. */
 static int find_sample(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t n,
                        int64_t *sample, struct lw_error *err)
 {

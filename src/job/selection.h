@@ -3,7 +3,7 @@
 
 #include "job/job.h"
 
-/* Entries for the table of options of every command whose user may choose channels. */
+/* Entries for the table of options of every command that lets its user choose channels. */
 #define LW_OPTIONS_COORDINATES                                                                                                 \
     {.name = "distance", .kind = LW_OPTION_TEXT, .argument = "A:B",                                                            \
      .help = "Channels to use, by distance along the fibre or line. The unit is that of the file's metadata, or as in "            \
@@ -12,19 +12,19 @@
      .help = "Channels to use, by their frequency. The unit is that of the file's metadata, or as in 1.2GHz:1.5GHz. A or B may "   \
              "be left out."}
 
-/** Read --start and --count, or --from and --to, as the piece of dimension `axis` to take: from the first sample not before --from
+/** Read --start and --count, or --from and --to, as the piece of dimension `axis` to read: from the first sample not before --from
  * to the last before --to. LW_ECONFIG: the piece leaves the axis or is empty, or the input's times are unknown. LW_EUSAGE: a time
- * cannot be read, or both ways are mixed. */
+ * cannot be read, or the two pairs are mixed. */
 int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_info *input, int axis, struct lw_view_spec *view,
                         struct lw_error *err);
 
-/** Read --channels, --distance or --frequency as a range of dimension `channels`; negative: the input has no such dimension, as if
- * its length were 1. --distance and --frequency choose the channels in a closed interval. LW_ECONFIG: no channel is chosen, or one
- * that does not exist, or the coordinate is unknown. LW_EUSAGE: an interval cannot be read. */
+/** Read --channels, --distance or --frequency as a range of dimension `channels`; negative: no such dimension, one channel.
+ * --distance and --frequency choose the channels in a closed interval. LW_ECONFIG: no channel is chosen, or one that does not
+ * exist, or the coordinate is unknown. LW_EUSAGE: an interval cannot be read. */
 int lw_job_choose_channels(const struct lw_options *given, const struct lw_dataset_info *input, int channels,
                            struct lw_range *range, struct lw_error *err);
 
-/** Read an option that is a stretch, in samples; a time is rounded to whole samples. LW_ECONFIG: the sampling rate is unknown. */
+/** Read an option in samples or as a time (struct lw_stretch), which is rounded to whole samples. LW_ECONFIG: no sampling rate. */
 int lw_job_count_samples(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t *samples,
                          struct lw_error *err);
 

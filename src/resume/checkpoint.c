@@ -16,7 +16,7 @@
 
 enum { AUTO, NEVER, REQUIRE };          /* choices of --resume */
 
-/* Fraction of --time-limit that is reserved for the last checkpoint. */
+/* Part of --time-limit that is reserved for the last checkpoint. */
 #define RESERVE 0.02
 
 /* ---- the identity of a run ----------------------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ struct visitor {
     struct lw_journal *journal;             /* add() adds to it */
     const struct lw_journal *earlier;       /* compare() compares with it */
     int64_t bytes;
-    char key[80];                           /* first key that differs; "": none */
+    char key[80];                           /* first key whose values differ; "": none */
     char was[200], is[200];
 };
 
@@ -130,7 +130,7 @@ int lw_checkpoint_take_flaws(const struct lw_checkpoint *checkpoint, struct lw_f
     return LW_OK;
 }
 
-/* Rank 0 only. */
+/* Find the earlier run's files by --resume, load the journal and check its identity. Rank 0 only. */
 static int find_earlier(struct lw_checkpoint *checkpoint, struct lw_error *err)
 {
     struct lw_result_file file;
@@ -195,10 +195,10 @@ int lw_checkpoint_start(struct lw_checkpoint *checkpoint, int64_t bytes, struct 
     return lw_journal_create(visitor.bytes + bytes + REST, &checkpoint->journal, err);
 }
 
-/* The reserve covers what a run still does after it was asked to end: the rounds under way and the last checkpoint. */
+/* Return whether the run must end so that its last work still fits: at most two rounds, the last checkpoint and the end. */
 static bool is_time_over(const struct lw_checkpoint *checkpoint)
 {
-    enum { SLURM_S = 10 };              /* enough seconds to start and to end the program */
+    enum { SLURM_S = 10 };              /* reserve for the last checkpoint and the program's end */
     const double rounds = 2 * checkpoint->longest_s, end = checkpoint->limit_s > 0 ? 0 : lw_grant_end();
     if (checkpoint->limit_s > 0)
         return lw_stop_elapsed() + rounds + RESERVE * checkpoint->limit_s >= checkpoint->limit_s;
@@ -225,7 +225,7 @@ int lw_checkpoint_poll(struct lw_checkpoint *checkpoint, bool is_busy, struct lw
     return lw_fail(err, LW_ESTOPPED, "interrupted before the end of '%.300s': %s", checkpoint->output, why);
 }
 
-/* Rank 0 only. */
+/* Write the journal to disk, or warn. Rank 0 only. @return  whether it is written */
 static bool write_journal(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn *fill, void *context)
 {
     struct lw_journal *const journal = checkpoint->journal;
@@ -248,7 +248,7 @@ static bool write_journal(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_f
     return rc == LW_OK;
 }
 
-/* A changed input stores nothing: work on its changed state must not be resumed once the input is as it was. */
+/* No journal is written if an input has changed: a run on the restored input must not go on with work on the changed one. */
 int lw_checkpoint_store(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn *fill, void *context, struct lw_error *err)
 {
     struct lw_comm *const comm = checkpoint->setup->comm;

@@ -15,11 +15,11 @@
 extern char **environ;
 
 static struct {
-    pid_t squeue;               /* process id; 0: no question is open */
-    int answer;                 /* read end of a pipe from squeue */
+    pid_t squeue;               /* process id of squeue; 0: not running */
+    int answer;                 /* read end of the pipe to which squeue writes */
     char text[64];
     size_t n_text;
-    double asked;               /* time of the question, by lw_now: the answer may be read much later */
+    double asked;               /* start of squeue, by lw_now: its answer counts from here, whenever it is read */
     double end;                 /* end of the job, by lw_now; 0: not known */
 } grant;
 
@@ -33,7 +33,7 @@ double lw_grant_parse(const char *text)
             return 0;
         seconds += part;
         if (*end == '-')
-            seconds *= 24;      /* days: hours follow */
+            seconds *= 24;      /* the part was days, hours follow */
         else if (*end == ':')
             seconds *= 60;
         else

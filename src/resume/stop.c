@@ -18,7 +18,7 @@ static const struct {
 static volatile sig_atomic_t received;
 static double start;
 
-/* Exit at the second signal: the journal is whole at any moment, so nothing needs to be saved. */
+/* Note the first signal, exit at the second: the journal on disk is complete at any moment, so nothing needs to be saved. */
 static void note(int signal)
 {
     if (received)
@@ -27,7 +27,7 @@ static void note(int signal)
     alarm(LW_STOP_ROUND_S);
 }
 
-/* The round under way has not ended by itself. The first alarm asks it to leave, the second ends the process. */
+/* Handle an alarm: the round under way has not ended. The first alarm asks it to leave, the second ends the process. */
 static void lose_patience(int signal)
 {
     (void)signal;

@@ -23,20 +23,20 @@
 
 static_assert(LW_EACH_FILE == 0 && LW_EACH_STRETCH == 1, "order of --each");
 
-/* Groups of --each, and the part of them to be made. */
+/* The groups of --each, and the part of them to make. */
 struct each {
     struct lw_comm *comm;
-    struct lw_names groups;     /* inputs of each result */
+    struct lw_names groups;     /* groups: the input of each result */
     char *output;               /* --output as given; owned */
-    bool is_pattern;            /* it contains {} */
-    int64_t begin, end;         /* part of the groups to be made */
-    struct lw_beside *beside;   /* files beside each input; NULL: results use none */
-    int64_t reach;              /* samples beyond either end of an input that an output may need */
+    bool is_pattern;            /* `output` contains {} */
+    int64_t begin, end;         /* groups to make */
+    struct lw_beside *beside;   /* neighbours of each input, whose samples outputs near its ends need; NULL: unused */
+    int64_t reach;              /* most samples beyond an end of an input that an output needs */
 };
 
 /* ---- names of results -------------------------------------------------------------------------------------------------- */
 
-/* Stem of a group's result: name of its first file without folders and ending, and "-3" if it names stretch #3 of that file. */
+/* Find the stem of a group's result: its first file's name without folder and ending; "-3" follows for stretch #3 of the file. */
 static int find_stem(const char *group, char stem[LW_MAX_PATH], struct lw_error *err)
 {
     char name[2 * LW_MAX_PATH + 2];
@@ -70,7 +70,7 @@ static int name_result(const struct each *each, const char *group, char name[LW_
 
 static int compare_texts(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* Compare the names of all groups, whatever the part: another process may make the others at the same time. */
+/* Refuse equal names of results. Groups of other parts are compared, too: other processes may make them at the same time. */
 static int check_names(const struct each *each, struct lw_error *err)
 {
     const int64_t n = each->groups.n;
@@ -139,7 +139,7 @@ static bool is_given(const struct lw_job_ops *ops, const struct lw_options *opti
     return lw_option_find(ops->options, name) && lw_options_given(options, name);
 }
 
-/* Reach of the filters that the job makes for the first file; 0 if it cannot make them, which its run will report. */
+/* Return the reach (taps - 1) of the filters that the job makes for the first file; 0: none, an error that its run will report. */
 static int64_t find_reach(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options)
 {
     struct lw_reader_request request;
@@ -172,7 +172,7 @@ static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct 
     (void)((rc = choose_part(options, each, err)) || (rc = check_names(each, err)));
     if (rc == LW_OK && !ops->is_isolated && lw_options_given(options, "beside"))
         rc = lw_fail(err, LW_EUSAGE, "--beside goes without --each, which finds the files beside each one by itself");
-    /* A mask covers its own file only, so that a run with a mask uses no other. */
+    /* A mask covers its own file only, so that a run with a mask uses no neighbours. */
     const bool is_beside = lw_options_choice(options, "each") == LW_EACH_FILE && each->groups.n > 1 && !ops->is_isolated &&
                            !lw_options_flag(options, "isolated") && !is_given(ops, options, "mask") &&
                            !is_given(ops, options, "good-data");
@@ -204,7 +204,7 @@ static int make_folder(const struct each *each, struct lw_error *err)
     return lw_fail(err, LW_EIO, "cannot make the folder '%s': %s", each->output, strerror(errno));
 }
 
-/* Whether a result is complete: only a complete file has its final name. The run itself refuses any other file of that name. */
+/* Return whether a complete result of this name exists. A run itself refuses to replace any other file of this name. */
 static bool is_made(const struct each *each, const char *name)
 {
     bool is_there = false;
@@ -233,23 +233,23 @@ static int choose_group(const struct each *each, const char *group, int64_t numb
     return lw_comm_agree(each->comm, rc, err);
 }
 
-/* Outcomes of the groups so far. */
+/* Outcomes of the groups so far; a misfit is an input that the options do not suit. */
 struct tally {
     int64_t n, n_failed, n_misfits;
     int first;                  /* code of the first failure */
 };
 
-/* If the first MOST_MISFITS inputs all misfit, the options are at fault, not the inputs. */
+/* If the first MOST_MISFITS inputs are all misfits, the options are at fault, not the inputs. */
 enum { MOST_MISFITS = 10 };
 
-/* Report a failure. @return  LW_OK: go on */
+/* Count an outcome, and log a failure. @return  LW_OK: go on with the next group */
 static int count_one(struct tally *tally, int rc, struct lw_error *err)
 {
     tally->n++;
     tally->n_misfits += rc == LW_ECONFIG || rc == LW_EUSAGE;
     if (rc == LW_OK)
         return LW_OK;
-    /* A fault that may be one input's own, damaged or too short for the filter, leaves the others alone. */
+    /* An input that is damaged, or too short for the filter, must not keep the other inputs from being processed. */
     if (!(rc == LW_EDATA || rc == LW_EIO || rc == LW_ECONFIG || rc == LW_EUSAGE) ||
         (tally->n_misfits == tally->n && tally->n == MOST_MISFITS))
         return rc;
@@ -267,7 +267,7 @@ static int sum_up(const struct tally *tally, const char *what, struct lw_error *
                    tally->n_failed, tally->n, what);
 }
 
-/* Whether another run makes this result: several runs may share the inputs without part= of --each. Collective. */
+/* Return whether another run makes or has made this result: runs may share inputs without part= of --each. Collective. */
 static bool is_left(const struct each *each, const char *name)
 {
     char part[LW_MAX_PATH + sizeof LW_PART_SUFFIX];
@@ -319,10 +319,10 @@ int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_op
 
 /* ---- plan ---------------------------------------------------------------------------------------------------------------- */
 
-/* Most inputs that are planned themselves, spread evenly over the sizes. The others count as parts of the next larger one. */
+/* Most inputs that are planned one by one, spread evenly over the sizes. The others are scaled from the next larger of these. */
 enum { MOST_PLANNED = 16 };
 
-/* Assumed time to create a file, to close it and to give it its name. A local disk took 0.02 s. */
+/* Assumed seconds to create, close and rename a file: measured on a local disk. */
 static const double seconds_per_file = 0.02;
 
 struct input {
@@ -331,14 +331,14 @@ struct input {
     double bytes;
 };
 
-/* Cost of all results of the part. */
+/* Cost of all results of the part to make. */
 struct totals {
     struct tally tally;
-    int64_t n, n_by_size;       /* results; those counted by their size, not planned */
+    int64_t n, n_by_size;       /* number of results; those of them that are estimated by size */
     struct lw_planned largest, last;    /* plans of the first and the last result that was planned */
     double last_bytes;          /* size of the input of `last`; 0: planning it failed */
-    int64_t host_bytes, device_bytes;   /* result that takes most */
-    double read_bytes, written_bytes, seconds, serial_seconds, start_seconds;   /* all results together */
+    int64_t host_bytes, device_bytes;   /* most of any result */
+    double read_bytes, written_bytes, seconds, serial_seconds, start_seconds;   /* sums over all results */
 };
 
 static int by_size(const void *left, const void *right)
@@ -347,7 +347,7 @@ static int by_size(const void *left, const void *right)
     return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes) : (a->number > b->number) - (a->number < b->number);
 }
 
-/* Inputs of the part, largest first. @return  [each->end - each->begin] */
+/* List the inputs of the part, largest first. @return  [each->end - each->begin], owned by the caller */
 static struct input *list_inputs(const struct each *each, const double *bytes, struct lw_error *err)
 {
     struct input *const inputs = lw_alloc_array(each->end - each->begin, sizeof *inputs, "the inputs", err);
@@ -362,7 +362,7 @@ static struct input *list_inputs(const struct each *each, const double *bytes, s
     return inputs;
 }
 
-/* @param share  part of `planned` that the result takes */
+/* Add a result to the totals. @param share  its input's size relative to the planned one */
 static void add(struct totals *totals, const struct lw_planned *planned, double share)
 {
     totals->n++;
@@ -375,7 +375,7 @@ static void add(struct totals *totals, const struct lw_planned *planned, double 
     totals->start_seconds += planned->start_seconds;
 }
 
-/* Plan one input. The first plan that succeeds is printed and, with --measure, tried. */
+/* Plan one input. The first plan that succeeds is printed; with --measure, this input is also tried. */
 static int plan_one(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const struct input *input,
                     struct totals *totals, struct lw_error *err)
 {
@@ -462,7 +462,7 @@ static int plan_part(const struct each *each, const struct lw_job_ops *ops, stru
                      struct lw_error *err)
 {
     struct totals totals = {0};
-    /* A trial writes into the folder of the results, which may not exist yet. */
+    /* A trial (--measure) writes into the results' folder, so that a missing folder is made first and removed at the end. */
     const bool is_new = lw_options_flag(options, "measure") && !each->is_pattern && lw_comm_rank(each->comm) == 0 &&
                         access(each->output, F_OK) != 0;
     struct input *const inputs = list_inputs(each, bytes, err);

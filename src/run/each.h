@@ -3,14 +3,14 @@
 
 #include "job/job.h"
 
-/** Run the job for each file or stretch of --input, or for the part of them that part= of --each chooses. --output names a folder,
- * which is created if missing, or contains {}. Complete results are passed over. A group with an error that may be its own fault
- * (LW_EDATA, LW_EIO, LW_ECONFIG, LW_EUSAGE) is reported and the next one begun; the code is then that of the first failure.
- * LW_EUSAGE: two results would have one name, or part= is not I/N. Collective.
- * @param options  --input and --output are changed; --each is cleared, so that a result's configuration makes it again */
+/** Run the job for each group of --input (a file, or a stretch of files without gaps), or for those that part= of --each chooses.
+ * --output names a folder, which is made if missing, or contains {}. Complete results are skipped. If a group's error may be its
+ * own fault (LW_EDATA, LW_EIO, LW_ECONFIG, LW_EUSAGE), the error is logged, the next group begins, and the first such code is
+ * returned. LW_EUSAGE: two results would have one name, or part= is not I/N. Collective.
+ * @param options  --input and --output are changed; --each is cleared, so that a result's configuration makes this result alone */
 int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
                 struct lw_error *err);
 
-/** Print the number of results, the plan of the largest, and what all together take. Of many results, most are estimated from the
- * size of their input. Errors as of lw_each_run. Collective. */
+/** Print the number of results, the plan of the largest, and the totals of all. If there are many results, most are estimated from
+ * the size of their input. Errors as of lw_each_run. Collective. */
 int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct lw_error *err);

@@ -11,7 +11,7 @@
 int lw_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, const char *command_line,
            struct lw_error *err);
 
-/** Plan the job: set its numbers, and print the plan if planned->prints. Collective; every rank returns the same code. */
+/** Plan the job: fill `planned`, and print the plan if planned->prints. Collective; every rank returns the same code. */
 int lw_run_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
                 struct lw_error *err);
 

@@ -14,7 +14,7 @@ struct rank_device {
     char text[224];
 };
 
-/* Describe this rank's device, and keep the rank to the cores near the device, if there is one. */
+/* Describe this rank's device, and pin the rank to the CPU cores near it. Without a device all texts are empty. */
 static struct rank_device describe(const struct lw_comm *comm, const struct lw_engine *engine)
 {
     struct rank_device mine = {{0}, {0}, {0}};
@@ -34,7 +34,7 @@ static struct rank_device describe(const struct lw_comm *comm, const struct lw_e
     return mine;
 }
 
-/* Count the ranks that use this rank's device, and give this rank its part of the memory. */
+/* Count the ranks that use this rank's device, and divide the device's memory among them. */
 static int settle(struct lw_engine *engine, const struct rank_device *all, int size, bool may_share, struct lw_error *err)
 {
     int first = -1;

@@ -1,28 +1,28 @@
-/* planned.h - the numbers of a plan, and the rows that plans of all kinds of runs print on standard output. Rank 0 only. */
+/* planned.h - the numbers of a plan: memory, bytes and time that a run will take. Also rows that every printed plan has. */
 #pragma once
 
 #include "setup/setup.h"
 
-/* Numbers of a plan; seconds are those of rank 0. */
+/* Numbers of a plan. Times are in seconds, and hold for rank 0. */
 struct lw_planned {
-    bool prints;                        /* set by the caller on rank 0: print the plan on standard output, too */
-    bool is_sparse;                     /* written_bytes is an upper bound, and seconds are for reading alone */
-    int64_t host_bytes, device_bytes;   /* memory of each rank */
-    int64_t read_bytes, written_bytes;  /* all ranks together; tables of streamed runs, whose length is not known, are left out */
-    double seconds;                     /* estimated time after the start */
-    double serial_seconds;              /* the same if nothing overlapped; 0: not known */
-    double start_seconds;               /* time until the plan was made; with --measure, until the first round */
-    double measured_seconds;            /* measured time after the start, with --measure; else 0 */
+    bool prints;                        /* set by the caller: true on rank 0 if the plan is also printed on standard output */
+    bool is_sparse;                     /* the run is sparse: written_bytes is an upper bound, and `seconds` counts reading alone */
+    int64_t host_bytes, device_bytes;   /* memory of each rank, in bytes */
+    int64_t read_bytes, written_bytes;  /* bytes of all ranks; without the tables of streamed runs, whose lengths are unknown */
+    double seconds;                     /* estimated time of the work that follows the start */
+    double serial_seconds;              /* the same if reading, computing and writing did not overlap; 0: not known */
+    double start_seconds;               /* measured time until the plan is made; with --measure, until the first round */
+    double measured_seconds;            /* the same as `seconds`, scaled from the part that --measure has run; 0: not measured */
 };
 
-/* Assumed time until all ranks have started. */
+/* Assumed seconds until the launcher has started all ranks. */
 #define LW_PLAN_START_SECONDS 1.0
 
-/* Print rows that all plans have: a name and a text; a name, bytes and a note behind them; input, job and engine.
- * @param width  values in one sample of the input */
+/* Print rows of a plan, on rank 0: a name and a text; a name, bytes and a note; input, job, engine and algorithm.
+ * @param width  values in one sample of the input: 1, or the pixels of an image's row */
 void lw_plan_row(const char *name, const char *text);
 void lw_plan_bytes_row(const char *name, int64_t bytes, const char *note);
 void lw_plan_print_input(const struct lw_setup *setup, int64_t width);
 
-/** Print the time limit to request from Slurm for a run of `seconds`: twice as long, plus two minutes. */
+/** Print the time limit to request from Slurm for a run of `seconds`: twice the seconds plus two minutes, in minutes. */
 void lw_plan_print_slurm(double seconds);

@@ -31,7 +31,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Log the times of one stage. @return  the maximum over ranks */
+/* Log the times of one stage. @return  the maximum over ranks, in seconds */
 static double log_stage(const struct lw_report *report, int stage)
 {
     const int size = lw_comm_size(report->comm);
@@ -80,7 +80,7 @@ void lw_report_stages(struct lw_report *report)
     for (int stage = 0; stage < LW_REPORT_STAGES && report->stages[stage]; stage++)
         seconds[stage] = log_stage(report, stage);
     const int longest = find_longest(report, seconds);
-    /* A stage limits the run if it is busy nearly all of the time: the run gets faster only if that stage does. */
+    /* A stage limits the run if it is busy for most of the time. Then only a faster stage makes the run faster. */
     static const double most_of_it = 0.7, least_s = 1;
     const double share = seconds[longest] / elapsed;
     if (share >= most_of_it)

@@ -1,4 +1,4 @@
-/* report.h - what a run logs about itself: progress, the busy time of each stage over all ranks, memory, the time of its start. */
+/* report.h - what a run logs about itself: progress, the busy time of each stage, peak memory, and how long the start took. */
 #pragma once
 
 #include "base/log.h"
@@ -10,18 +10,18 @@ struct lw_report {
     struct lw_comm *comm;                       /* borrowed */
     const char *stages[LW_REPORT_STAGES];       /* names, static storage; NULL ends the list */
     double seconds[LW_REPORT_STAGES];           /* busy time of each stage in this rank; the run adds to it */
-    double *all_seconds;                        /* owned, on rank 0: `seconds` of all ranks */
+    double *all_seconds;                        /* owned; on rank 0 `seconds` of all ranks, [ranks x LW_REPORT_STAGES] */
     double started;
     struct lw_progress progress;
 };
 
-/** Open a report. LW_ESYSTEM. `report` may be closed whatever the outcome.
+/** Open a report. LW_ESYSTEM: no memory. `report` may be closed whatever the outcome.
  * @param stages  LW_REPORT_STAGES names; the last ones may be NULL */
 int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES],
                    struct lw_error *err);
 void lw_report_close(struct lw_report *report);
 
-/** Log one warning for all ranks: the text of the first rank that has one, and how many ranks have one. Collective.
+/** Log one warning for all ranks: the text of the lowest rank that has a warning, and how many ranks have one. Collective.
  * @param text  this rank's warning; "": none */
 void lw_report_warning(struct lw_comm *comm, const char *text);
 
@@ -34,28 +34,28 @@ const char *lw_report_longest(const struct lw_report *report);
 /** Log the largest peak memory of any rank. Collective. */
 void lw_report_memory(const struct lw_report *report);
 
-/** Seconds since the report was opened. */
+/** Return the seconds since the report was opened. */
 double lw_report_elapsed(const struct lw_report *report);
 
-/* Stages of the start, from the program's beginning to its first submitted block, in the order of the log. There is one timeline
- * for the process, kept by its main thread. */
+/* Stages of the start, which ends when the first block (stream/stream.h) is submitted to the engine, in the order of the log line.
+ * The process has one timeline; only the main thread calls the functions on it. */
 enum lw_start_stage {
     LW_START_MPI,
-    LW_START_OPENING,           /* input, and files that the job reads before: filters, a kernel */
-    LW_START_ENGINE,            /* rest of the engine's start once everything else is open */
+    LW_START_OPENING,           /* opening of the input and of files that the job needs before: filters, a kernel */
+    LW_START_ENGINE,            /* the part of the engine's start that the opening of files did not hide */
     LW_START_PLANNING,
     LW_START_RESULT,            /* creation of the result's file */
-    LW_START_MEMORY,            /* operation and slots */
-    LW_START_READ,              /* first block, its halo included */
+    LW_START_MEMORY,            /* creation of the operation and its slots */
+    LW_START_READ,              /* reading of the first block with its halo */
     LW_START_STAGES
 };
 
-/** Begin the timeline, first thing in main. Without this call, time counts from the end of the first stage. */
+/** Begin the timeline; call first in main. Without this call, the timeline begins at the end of the first stage. */
 void lw_timeline_begin(void);
 
-/** End a stage, whose time runs from the end of the stage before. A stage may end several times; its times add up. */
+/** End a stage, which began when the stage before ended. A stage may end several times; its times add up. */
 void lw_timeline_end(enum lw_start_stage stage);
 
-/** Log (--verbose) the time of the start and of its stages. Call once the first block is submitted, or the engine has refused it;
+/** Log (--verbose) the time of the start and of its stages. Call when the first block has been submitted, or refused by the engine;
  * later calls do nothing. */
 void lw_timeline_submitted(void);

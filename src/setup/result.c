@@ -19,7 +19,7 @@
 
 enum { TEXTS_BYTES = 16384, MOST_LATE = 7, MOST_DAS = 3 };
 
-/* ---- where it comes from: the attributes of its root group ------------------------------------------------------------ */
+/* ---- provenance: the attributes of the root group --------------------------------------------------------------------- */
 
 /* Attributes collected so far, and the free part of their text storage. */
 struct collector {
@@ -44,7 +44,7 @@ static void add(struct collector *c, struct lw_attribute attribute)
     c->result->attributes[c->result->n_attributes++] = attribute;
 }
 
-/* Keep the text that was just printed to the free room. @param length  its length before any cut @return  the text */
+/* Keep the text that was just printed at c->free. @param length  its length before any cut @return  the text */
 static const char *keep(struct collector *c, int length)
 {
     const char *const text = c->free;
@@ -64,7 +64,7 @@ static void add_format(struct collector *c, const char *name, const char *format
     add(c, text_of(name, keep(c, length)));
 }
 
-/* ISO 8601, UTC */
+/* Write a time in ISO 8601, UTC. @return  `text` */
 static const char *time_text(time_t when, char text[32])
 {
     struct tm parts;
@@ -73,7 +73,7 @@ static const char *time_text(time_t when, char text[32])
     return text;
 }
 
-/* A name made of two parts, stored with the texts. */
+/* Join two parts to a name, which is stored with the texts. */
 static const char *join(struct collector *c, const char *first, const char *second)
 {
     return keep(c, snprintf(c->free, c->room, "%s%s", first, second));
@@ -100,7 +100,7 @@ static void add_machine(struct collector *c, const struct lw_setup *setup)
     }
 }
 
-/* Attributes that are known only at the end; their first values are placeholders. @return  their number */
+/* List the attributes whose values are known only at the end; until then they hold placeholders. @return  their number */
 static int list_late(const struct lw_result *result, const char *end_time, int64_t n_runs, const char *written,
                      const struct lw_flaws *flaws, struct lw_attribute attributes[MOST_LATE])
 {
@@ -120,7 +120,7 @@ static int list_late(const struct lw_result *result, const char *end_time, int64
     return n;
 }
 
-/* Collect program, command, configuration, inputs, libraries, ranks, engine, Slurm ids and start time. */
+/* Collect the provenance: program, command, configuration, inputs, libraries, ranks, engine, Slurm ids and start time. */
 static int collect_provenance(struct lw_result *result, const char *command_line, struct lw_error *err)
 {
     static const struct lw_flaws none;
@@ -153,9 +153,9 @@ static int collect_provenance(struct lw_result *result, const char *command_line
     return LW_OK;
 }
 
-/* ---- what was found wrong with its data ------------------------------------------------------------------------------- */
+/* ---- warnings of flaws in the data ------------------------------------------------------------------------------------ */
 
-/* Text of a place: "sample 500 (2015-09-14T09:50:45.39 UTC)"; where the input's start is not known, seconds from the start. */
+/* Write the place of a sample: "sample 500 (2015-09-14T09:50:45.39 UTC)", or with seconds if the start time is unknown. */
 static const char *place_text(const struct lw_job *job, int64_t index, char text[160])
 {
     const struct lw_axis_metadata *const axis = &job->inputs[0].axis;
@@ -211,9 +211,9 @@ int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_
     return rc ? rc : lw_comm_agree(setup->comm, collect_provenance(result, command_line, err), err);
 }
 
-/* Carry the input's own attributes over to the result, for a FITS image all of them. Does nothing but on rank 0, which writes them.
- * @param attributes  room for three kinds: those of the first product; distributed acoustic sensing, in DASCore's names; those of
- * the input that results keep */
+/* Copy the input's own attributes to the result's first dataset: all for a FITS image, else those that results keep. Rank 0 only.
+ * @param attributes  room for the first product's own attributes, those of distributed acoustic sensing (in DASCore's names), and
+ * those that results keep */
 static int carry_over(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first,
                       struct lw_error *err)
 {
@@ -250,10 +250,10 @@ static int carry_over(struct lw_result *result, struct lw_attribute *attributes,
     return LW_OK;
 }
 
-/* Function that creates the file, or opens it. */
+/* lw_writer_create or lw_writer_open. */
 typedef int open_fn(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
-/* @param file  NULL: --output, and a later run may resume it */
+/* Create or open the file of the result. @param file  NULL: --output, which a later run may continue */
 static int open_file(struct lw_result *result, open_fn *open, const char *file, struct lw_error *err)
 {
     struct lw_setup *const setup = result->setup;
@@ -270,7 +270,7 @@ static int open_file(struct lw_result *result, open_fn *open, const char *file, 
     const int rc = lw_comm_agree(setup->comm, carry_over(result, attributes, &datasets[0], err), err);
     if (rc)
         return rc;
-    lw_shield_rest();       /* the run looks at no file after this point */
+    lw_shield_rest();       /* this run examines no file from here on */
     const struct lw_writer_spec spec = {
         .file = file ? file : lw_options_text(setup->options, "output"), .format = lw_setup_result_format(setup),
         .overwrite = lw_options_flag(setup->options, "overwrite"),

@@ -42,7 +42,7 @@ int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *opti
     return lw_hints_take(options, &request->hints, err);
 }
 
-/* Refuse gaps in the chosen part of the axis if the job needs every sample. */
+/* Refuse gaps in the chosen part of the axis if the job needs every sample and --gaps zero is not given. */
 static int check_gaps(const struct lw_setup *setup, struct lw_error *err)
 {
     const struct lw_view_spec *const view = &setup->job.view;
@@ -70,7 +70,7 @@ static void choose(struct lw_setup *setup, int e, const char *why)
     snprintf(setup->engine_choice, sizeof setup->engine_choice, "%s engine: %.*s", lw_engines[e]->name, room, why);
 }
 
-/* Whether every rank can use engine `e`. @param missing  reason of the first rank that cannot */
+/* Return whether every rank can use engine `e`; then choose it. @param missing  reason of the first rank that cannot */
 static bool is_usable(struct lw_setup *setup, int e, struct lw_error *missing)
 {
     char text[LW_ENGINE_TEXT];
@@ -81,7 +81,7 @@ static bool is_usable(struct lw_setup *setup, int e, struct lw_error *missing)
     return true;
 }
 
-/* --engine auto: the last engine of the registry that all ranks can use, since all must take the same. */
+/* Choose the engine for --engine auto: the last one of the registry that all ranks can use. All ranks must take the same. */
 static void choose_usable(struct lw_setup *setup)
 {
     struct lw_error missing;
@@ -99,7 +99,7 @@ static void choose_usable(struct lw_setup *setup)
     choose(setup, 0, why);
 }
 
-/* The type must be known before its warm-up begins. Whether the engine can really be created is reported by open_engine. */
+/* Choose the engine's type and begin its warm-up. Only open_engine reports that a requested engine cannot be created. */
 static void choose_engine(struct lw_setup *setup)
 {
     const struct lw_options *const options = setup->options;
@@ -108,7 +108,7 @@ static void choose_engine(struct lw_setup *setup)
         .n_threads = (int)lw_options_int(options, "threads"), .node_rank = lw_comm_node_rank(setup->comm),
         .node_ranks = lw_comm_node_size(setup->comm), .share_device = lw_options_flag(options, "share-gpu"),
     };
-    const int choice = lw_options_choice(options, "engine");    /* 0: auto */
+    const int choice = lw_options_choice(options, "engine");    /* index of the choice: 0: auto, else 1 + the engine */
     if (choice == 0)
         choose_usable(setup);
     else
@@ -116,8 +116,8 @@ static void choose_engine(struct lw_setup *setup)
     lw_warm_up_begin(&setup->warm_up, setup->engine_type, &setup->engine_spec);
 }
 
-/* Warn if the first rank's node has GPUs and Slurm has granted the job none. They stay idle where Slurm hides them; elsewhere the
- * engine may take them, and so may other jobs. The driver lists its GPUs even where a control group hides them. */
+/* Warn if rank 0's node has GPUs but Slurm has granted the job none. If Slurm hides the GPUs, they stay idle; else other jobs may
+ * use them at the same time. The driver's folder lists GPUs even where a control group hides them. */
 static void warn_of_grant(const struct lw_setup *setup)
 {
     const bool takes_gpu = setup->engine_type != lw_engines[0];
@@ -143,7 +143,7 @@ static int open_engine(struct lw_setup *setup, struct lw_error *err)
     return rc;
 }
 
-/* Ranks must compute alike, and two ranks may share a device only if the user allows it. */
+/* Settle the devices, then refuse ranks on different processors or GPUs: a result must not depend on which rank computes what. */
 static int compare_engines(struct lw_setup *setup, struct lw_error *err)
 {
     const struct lw_options *const options = setup->options;
@@ -167,9 +167,8 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
 {
     if (lw_options_choice(setup->options, "io") == LW_IO_COLLECTIVE)
         return LW_OK;
-    /* Copying bytes needs a core, waiting for a disk does not: a rank with few cores gets more threads than cores. A rank that is
-     * bound to some of the node's cores uses those; ranks that are not bound share all. Tests set their own number with
-     * LAPWING_IO_THREADS. */
+    /* A thread that waits for a disk needs no core, so that a rank with few cores gets at least LEAST threads. A rank bound to some
+     * of the node's cores counts these; unbound ranks share all cores equally. Tests set the number with LAPWING_IO_THREADS. */
     enum { LEAST = 4, MOST = 16 };
     const char *const wanted = getenv("LAPWING_IO_THREADS");
     const int64_t given = setup->given_cores;
@@ -182,7 +181,7 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
     return lw_comm_agree(setup->comm, rc, err);
 }
 
-/* Checksums of arrays are datasets of a streamed run (stream/sums/sums.h). The checksum of a table's rows is an attribute. */
+/* Prepare --checksum: each table gets an attribute here, each array a dataset in a streamed run (stream/sums/sums.h). */
 static int choose_sums(struct lw_setup *setup, struct lw_error *err)
 {
     if (!lw_options_flag(setup->options, "checksum"))
@@ -258,7 +257,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     lw_timeline_end(LW_START_OPENING);
     if (rc)
         return rc;
-    /* All ranks have examined the input's files. Later files are for rank 0 alone; in further runs, for one rank of each node. */
+    /* Now all ranks have examined the input. Only rank 0 examines later files; in further runs (--each), one rank of each node. */
     if (lw_comm_node_rank(comm) > 0)
         lw_shield_stop();
     else if (lw_comm_rank(comm) > 0)
@@ -310,7 +309,7 @@ enum lw_result_format lw_setup_result_format(const struct lw_setup *setup)
     return ending != output && is_among(fits, sizeof fits / sizeof *fits, ending) ? LW_RESULT_FITS : LW_RESULT_HDF5;
 }
 
-/* Rank 0 only. */
+/* Do the work of lw_setup_check_output, on rank 0. */
 static int check_output(const struct lw_setup *setup, struct lw_error *err)
 {
     const char *const output = lw_options_text(setup->options, "output");
@@ -321,7 +320,7 @@ static int check_output(const struct lw_setup *setup, struct lw_error *err)
     if (!output)
         return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
     const char *const ending = lw_setup_ending(output);
-    if (is_among(others, sizeof others / sizeof *others, ending))       /* the ending promises a format that results do not have */
+    if (is_among(others, sizeof others / sizeof *others, ending))       /* results do not have this format */
         return lw_fail(err, LW_EUSAGE, "--output %s: results are HDF5%s: name it %.*s.h5; 'lapwing plot' makes pictures of results",
                        output, setup->job.makes_images ? " or FITS" : "", (int)(ending - output), output);
     if (lw_setup_result_format(setup) != LW_RESULT_HDF5 && !setup->job.makes_images)

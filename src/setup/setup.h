@@ -14,26 +14,26 @@
 
 struct lw_mask;
 
-/* Host bytes that HDF5, the MPI file layer and messages take beyond the program's own buffers: measured, with a margin. */
+/* Host bytes that HDF5, MPI's files and MPI's messages take beyond the program's own buffers: measured, plus a margin. */
 #define LW_FILE_LAYER_BYTES ((int64_t)24 << 20)
 
-/* Memory that each rank of a run may use, the same on every rank. */
+/* Memory that each rank of a run may use, in bytes, the same on every rank. */
 struct lw_limits {
-    int64_t base;               /* resident bytes after MPI, engine and files have started, on the rank with the most */
+    int64_t base;               /* resident memory after MPI, engine and files have started, of the rank with the most */
     int64_t host;               /* host memory of a rank, the base included */
     int64_t device;             /* device memory of a rank; 0: the engine has no device */
-    char host_source[160];      /* "--memory", "available memory on the node, 4 ranks there" */
-    char device_source[64];     /* "--gpu-memory", "free on the GPU, 2 ranks share it" */
+    char host_source[160];      /* source of `host`: "--memory", or "available memory on the node, 4 ranks there" */
+    char device_source[64];     /* source of `device`: "--gpu-memory", or "free on the GPU, 2 ranks share it" */
 };
 
 struct lw_setup {
     struct lw_comm *comm;               /* borrowed */
     const struct lw_options *options;   /* borrowed */
-    struct lw_pool *pool;               /* I/O threads; NULL with --io collective */
-    struct lw_reader *reader;           /* reader of the input; uses `pool` */
-    struct lw_mask *mask;               /* --mask of a streamed run, which opens and closes it; NULL: none */
+    struct lw_pool *pool;               /* owned; I/O threads; NULL with --io collective */
+    struct lw_reader *reader;           /* owned; reader of the input; uses `pool` */
+    struct lw_mask *mask;               /* mask of a streamed run, opened and closed by stream.c; NULL: none */
     const struct lw_engine_type *engine_type;
-    int given_cores;                /* cores that this rank was started with */
+    int given_cores;                /* CPU cores of this rank before it is pinned near its device */
     struct lw_engine_spec engine_spec;
     char engine_choice[LW_ENGINE_TEXT + 128];   /* engine type and the reason for it, for the log */
     struct lw_warm_up warm_up;          /* starts engine_type in another thread, while the input is opened */
@@ -45,27 +45,27 @@ struct lw_setup {
 };
 
 /** Set the reader's request from the options. LW_EUSAGE: --input is missing, or options on its format contradict each other.
- * @param request  borrows from the options */
+ * @param request  borrows texts from the options */
 int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
                      struct lw_error *err);
 
 /** Open the input, prepare the job, create the engine, find the limits. Collective; every rank returns the same code. `setup` may
  * be closed whatever the outcome.
- * @param open_more  opens what a way of running needs beside the input, once the job is prepared; collective; NULL: nothing */
+ * @param open_more  opens what the run needs beside the input (a mask) once the job is prepared; collective; NULL: nothing */
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                   int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_setup *setup, struct lw_error *err);
 void lw_setup_close(struct lw_setup *setup);    /* Collective. */
 
-/** Find the limits of memory. Host: --memory, else the base plus a rank's share of the tightest node's available memory, less a
- * fifth for the page cache. Device: what is free on the fullest device, or --gpu-memory if that is less. Collective.
- * @param memory, gpu_memory  bytes that the options request; 0: none */
+/** Find the limits of memory. Host: --memory, else the base plus a rank's share of 4/5 of the available memory of the tightest
+ * node; a fifth is left to the page cache. Device: free memory of the fullest device, or --gpu-memory if less. Collective.
+ * @param memory, gpu_memory  values of --memory and --gpu-memory, bytes; 0: not given */
 void lw_limits_find(struct lw_comm *comm, const struct lw_engine *engine, int64_t memory, int64_t gpu_memory,
                     struct lw_limits *limits);
 
-/** Return the format of the result, which the ending of --output names. */
+/** Return the result's format, which the ending of --output chooses: FITS or HDF5. */
 enum lw_result_format lw_setup_result_format(const struct lw_setup *setup);
 
-/** Return the ending of a name, ".h5" or ".png", if it stands for a format of results or of other files; else "". */
+/** Return the ending of a file's name, such as ".h5" or ".png", if it is a known format's; else "". */
 const char *lw_setup_ending(const char *name);
 
 /** Check, before hours of work, that --output can be created and is not an input. LW_EUSAGE, LW_EIO. Collective. */
