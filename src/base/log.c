@@ -81,7 +81,6 @@ static void print_line(const char *prefix, const char *format, va_list arguments
     print_text(prefix, message);
 }
 
-/* Print the message, then the lines of its list, indented. */
 static void print_error(const char *prefix, const struct lw_error *err)
 {
     char line[512];

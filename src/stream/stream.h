@@ -1,6 +1,6 @@
 /* stream.h - runs that read all samples of their input, round by round: lw_run and lw_run_plan (run/run.h) of such jobs.
  *
- *     block        outputs that a rank computes in a round (signal/rounds.h); empty if the rank has no work there
+ *     block        outputs that a rank computes in a round (signal/rounds.h); empty if the rank has no work in it
  *     slot         buffers for a block's samples and products; slots are numbered 0 .. depth - 1 (engine/engine.h)
  *     halo         samples before a block that its filters need (comm/halo.h: also carry and prologue)
  *     position     window position: a sample's index in the view; boundary samples lie below 0 and beyond the end (window.h)

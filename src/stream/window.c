@@ -80,7 +80,6 @@ static int read_outside(struct lw_stream_window *window, const struct lw_window_
 {
     if (begin >= end)
         return LW_OK;
-    /* Find the range of source samples. */
     int64_t lowest = window->spec.n_samples, highest = -1;
     for (int64_t i = begin; i < end; i++) {
         const int64_t source = lw_boundary_index(window->spec.boundary, i, window->spec.n_samples);

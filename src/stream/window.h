@@ -14,10 +14,10 @@ struct lw_window_spec {
     struct lw_reader *reader;           /* its view is selected; borrowed for the window's life */
     enum lw_boundary boundary;
     enum lw_layout layout;
-    int64_t sample_bytes;
+    int64_t sample_bytes;               /* bytes of a sample of one channel; images: of a row of pixels */
     int64_t n_samples;                  /* samples on the axis */
     int64_t n_taps;                     /* each end is continued by at most n_taps - 1 samples */
-    int64_t max_channels;
+    int64_t max_channels;               /* most channels of a part */
 };
 
 struct lw_stream_window;
@@ -46,5 +46,4 @@ int lw_window_begin(struct lw_stream_window *window, const struct lw_window_part
 /** Wait for the part in progress, then fill its outside samples. Does nothing if no part is in progress. */
 int lw_window_end(struct lw_stream_window *window, struct lw_error *err);
 
-/** Fill a part: lw_window_begin, then lw_window_end. */
 int lw_window_read(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err);

@@ -1,4 +1,4 @@
-/* candidates.h - from the engine's crossings (outputs above the threshold) to peaks in the table of the result.
+/* candidates.h - how crossings (outputs above the threshold) that the engine finds become peaks in the table of the result.
  *
  *     slot -> lw_peaks_pick, on each rank -> rank 0 -> the writer's table, in the order of its rows
  *

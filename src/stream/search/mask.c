@@ -286,7 +286,6 @@ void lw_mask_close(struct lw_mask *mask)
     lw_free(mask);
 }
 
-/* Return whether the marks are read slot by slot. */
 static bool is_read_by_slot(const struct lw_mask *mask) { return mask->shape != BY_CHANNEL && !mask->bits; }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------- */

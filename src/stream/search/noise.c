@@ -14,7 +14,6 @@ bool lw_noise_is_measured(const struct lw_job *job)
     return job->noise && (job->search.noise == LW_NOISE_MEASURED || job->search.noise == LW_NOISE_RMS);
 }
 
-/* Return the number of sigmas: stretches x channels x filters. */
 static int64_t n_sigmas(const struct lw_job *job)
 {
     return lw_search_stretches(lw_op_search(&job->op)) * job->op.n_channels * lw_op_filters(&job->op);

@@ -32,7 +32,6 @@
 #define LW_NOISE_BOUND 8
 #define LW_NOISE_VALUES ((int64_t)1 << 29)
 
-/** Return whether the job measures the noise. */
 bool lw_noise_is_measured(const struct lw_job *job);
 
 /** Return the host bytes of the sigmas with --noise every=TIME, which the job keeps for the whole run; else 0. */

@@ -22,7 +22,7 @@
  * channels vary fastest, blocks have more channels, which are contiguous in the file. */
 enum { BLOCK_VALUES = 1 << 22, BLOCK_VALUES_SLOW = 1 << 24 };
 
-/* Most outputs of a channel and a filter: 32-bit counters count them. */
+/* Most outputs that are counted of a channel and a filter: counters have 32 bits. */
 #define MOST_OUTPUTS ((int64_t)1 << 31)
 
 /* A piece of a signal is a whole block; there are no pieces if a block is shorter than PIECE_TAPS filters. Blocks are made that
@@ -157,7 +157,7 @@ static int plan_filters(struct clip *clip, int first, int n, struct lw_error *er
     return LW_OK;
 }
 
-/* Plan a pass with the fewest channels, and from filter `first` on as many as a block holds; passes have equally many filters. */
+/* Plan a pass with the fewest channels and, from number `first` on, as many filters as fit a block, evenly divided into passes. */
 static int plan_clip(struct clip *clip, int first, struct lw_error *err)
 {
     const int all = lw_op_filters(&clip->pass.job->op);
@@ -192,7 +192,6 @@ struct scratch {
 
 static int64_t longest_block(const struct clip *clip) { return lw_min64(clip->pass.blocks.length, clip->pass.job->n_outputs); }
 
-/* Return the number of channels that are counted together. */
 static int64_t n_together(const struct clip *clip) { return clip->pass.spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1; }
 
 /* Return the bytes of the marks of one channel. */
@@ -330,7 +329,7 @@ static void count_cell(const struct clip *clip, const struct values *v, int64_t 
             take_piece(clip, scratch, scratch->counts + k * clip->bins, 0.5 * (double)(tall * wide), counts_of(clip, v, k));
 }
 
-/* Count the channels that are counted together, behind all filters: a piece of the pool's work, not a piece of a block. */
+/* Count the values of some channels behind all filters. `piece` is a piece of the pool's work, not a piece of a block. */
 static int count_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct clip *const clip = context;

@@ -122,7 +122,6 @@ void lw_noise_pass_close(struct lw_noise_pass *pass)
 
 /* ---- blocks -------------------------------------------------------------------------------------------------------- */
 
-/* A block that is being read. */
 struct reading {
     struct lw_slot *slot;
     struct lw_block block;

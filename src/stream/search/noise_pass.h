@@ -27,7 +27,7 @@ struct lw_noise_pass {
     int64_t pieces;             /* pieces of a block, each with a noise of its own; 0: none */
     double *mine;               /* owned; noise of this rank's pieces, [its blocks][pieces][channels][filters]; -1: none */
     double *all;                /* owned; `mine` of all ranks, on rank 0 */
-    int depth;
+    int depth;                  /* slots, the most blocks in progress at a time */
     struct lw_plan plan;        /* plan of the run, with the operation of this pass */
     struct lw_stream_window *window;
     struct lw_pipeline *pipeline;
@@ -46,7 +46,7 @@ int64_t lw_noise_pass_rows(const struct lw_noise_pass *pass);
 /** Return the number of pairs of n_channels channels and the filters of the pass. */
 int64_t lw_noise_pass_pairs(const struct lw_noise_pass *pass, int64_t n_channels);
 
-/** Return the bytes that lw_noise_pass_open takes. Bytes of reader and mask count only beyond those that `run` needs, too. */
+/** Return the bytes that lw_noise_pass_open takes; of reader and mask, only the bytes beyond those that the run takes, too. */
 struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const struct lw_reader *reader, const struct lw_mask *mask,
                                     const struct lw_plan *run);
 

@@ -19,7 +19,7 @@ struct lw_sums_shape {
     int rate;                   /* elements per `every` outputs */
     int64_t every;              /* outputs per `rate` elements */
     int64_t width;              /* numbers of an element */
-    int64_t value_bytes;
+    int64_t value_bytes;        /* bytes of a number; a complex number counts as one */
 };
 
 /* Work space in which each thread gathers elements, bytes. */
