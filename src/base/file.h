@@ -4,7 +4,7 @@
 #include "base/error.h"
 
 /** Open a regular file for reading. Pipes, devices and folders are refused without waiting for them.
- * @param why  set on failure, for example to "No such file or directory" or "it is a device or pipe, not a file"
+ * @param why  set on failure: "No such file or directory", "it is a device or pipe, not a file" and the like
  * @return the descriptor, which the caller closes; -1 on failure */
 int lw_file_open(const char *path, char why[96]);
 
@@ -15,7 +15,7 @@ int lw_file_open_input(const char *path, int *fd, struct lw_error *err);
 int lw_file_rename_new(const char *from, const char *to);
 
 /** Open /dev/null on each closed descriptor of 0 to 2; call this before anything else is opened. Otherwise the next file or
- * socket would get such a descriptor, and messages would be written into it. If standard output was closed, writing to it still
+ * socket would get that descriptor, and messages would be written into it. If standard output was closed, writing to it still
  * fails. LW_ESYSTEM: /dev/null cannot be opened. */
 int lw_standard_open(struct lw_error *err);
 

@@ -29,7 +29,7 @@ static inline uint16_t lw_half_of_float(float x)
     /* Normal half: the exponent's bias changes from 127 to 15. Adding 2^12 - 1 and the last kept bit rounds
      * away the lower 13 of the 23 fraction bits, ties to even; a carry out of the fraction raises the exponent. */
     const uint32_t normal = (magnitude - (UINT32_C(112) << 23) + (UINT32_C(1) << 12) - 1 + (magnitude >> 13 & 1)) >> 13;
-    /* Subnormal halves are multiples of 2^-24, like floats from 1/2 to 1: adding 1/2 rounds |x| to such a multiple. */
+    /* Subnormal halves are multiples of 2^-24, like floats from 1/2 to 1: adding 1/2 rounds |x| to a multiple of 2^-24. */
     const uint32_t subnormal = lw_bits_of_float(size + 0.5f) - lw_bits_of_float(0.5f);
     const uint32_t finite = size < LW_HALF_LEAST_NORMAL ? subnormal : normal;
     const uint32_t number = size >= LW_HALF_BEYOND ? LW_HALF_INFINITY : finite;
@@ -37,8 +37,8 @@ static inline uint16_t lw_half_of_float(float x)
 }
 
 /** Return the half nearest to a double, with a single rounding. First x becomes a float by rounding to odd: if 24 bits cannot hold
- * x, the last one is set to 1. No half and no midpoint between two halves then lies between x and the float, so that both round
- * alike (Boldo and Melquiond, IEEE Transactions on Computers 57 (2008), 462). */
+ * x, the last one is set to 1. The float and x then round alike, since no half and no midpoint of halves lies between them
+ * (Boldo and Melquiond, IEEE Transactions on Computers 57 (2008), 462). */
 static inline uint16_t lw_half_of_double(double x)
 {
     const uint64_t low = (UINT64_C(1) << 29) - 1;

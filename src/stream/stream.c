@@ -241,7 +241,7 @@ static int open_trial(struct stream *run, struct lw_error *err)
     return lw_comm_agree(setup->comm, lw_loop_create(&spec, &run->loop, err), err);
 }
 
-/* Measure a trial of the run. Errors are those of a run, except those of giving the result its final name. Collective. */
+/* Measure a trial of the run. The errors are those of a run; only the result's final name is not tried. Collective. */
 static int measure(struct stream *run, struct lw_planned *planned, struct lw_error *err)
 {
     const struct lw_rounds *const rounds = &run->plan.rounds;

@@ -1,4 +1,4 @@
-/* stream.h - runs that read all samples of their input, round by round: lw_run and lw_run_plan (run/run.h) of such jobs.
+/* stream.h - runs that read all samples of their input, round by round: lw_run and lw_run_plan (run/run.h) of streamed jobs.
  *
  *     block        outputs that a rank computes in a round (signal/rounds.h); empty if the rank has no work in it
  *     slot         buffers for a block's samples and products; slots are numbered 0 .. depth - 1 (engine/engine.h)

@@ -1,8 +1,8 @@
 /* noise_clip.c - --noise measured: sigma by signal/spread.h, over the outputs that count (counted.h).
  *
  * The engine computes blocks of the filtered signal. The host counts their values in histograms ("counts"): one for each piece of
- * a block, channel and filter, which gives the piece's sigma and is then added to the histogram of its channel and filter. Ranks
- * add up the latter, and gather the sigmas of their pieces. A piece's place in its block is a cell. Counts do not depend on ranks
+ * a block, channel and filter, which gives the piece's sigma and is then added to the total histogram of the channel and filter.
+ * Ranks add up the totals, and gather the sigmas of pieces. A piece's place in its block is a cell. Counts do not depend on ranks
  * or memory: memory only limits the channels that are counted at a time; the filters of a pass depend on shapes alone. */
 #include "stream/search/noise_pass.h"
 
@@ -268,7 +268,7 @@ struct values {
 };
 
 /* Count the unmarked values of the stretch in a rectangle of rows (outputs on the axis) and columns. @param pitch  distance from
- * the counts of one channel to those of the next */
+ * the counts of one channel to the counts of the next */
 static void count_values(const struct clip *clip, const struct values *v, const int64_t rows[2],
                          const int64_t columns[2], uint32_t *counts, int64_t pitch)
 {

@@ -103,7 +103,7 @@ struct pass {
     double *samples;            /* [block_samples] */
     double *spectra;            /* [most_of_rank][frequencies] this rank's spectra that count, at the front */
     int64_t n_spectra;
-    /* Spectra at some frequencies: this rank's [most_of_rank][columns_of], all ranks', and the latter as [columns_of][segments]. */
+    /* Spectra at some frequencies: this rank's [most_of_rank][columns_of], all ranks', and all ranks' as [columns_of][segments]. */
     double *mine, *all, *columns;
 };
 

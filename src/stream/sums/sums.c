@@ -63,7 +63,7 @@ static void declare(const struct lw_plan *plan, struct lw_job *job, int product)
     *its = (struct lw_job_sums){.product_number = product};
     snprintf(its->path, sizeof its->path, LW_SUMS_GROUP "%s", array->dataset.path);
     its->product.dataset = (struct lw_writer_dataset){.path = its->path, .holds_words = true};
-    /* The dimensions are those of the array, with grid blocks in place of outputs and channels; images: no columns. */
+    /* The dimensions are those of the array, with grid blocks in place of outputs and channels; for images without the columns. */
     struct lw_writer_dataset *const dataset = &its->product.dataset;
     its->product.channel_dim = its->product.axis_dim = -1;
     for (int d = 0; d < array->dataset.n_dims; d++) {
