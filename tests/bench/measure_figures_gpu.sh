@@ -12,7 +12,8 @@
 #   sizes      2-D: the sizes of Podlozhnyuk's table with 7 x 6 and 31 x 31: OUT/conv2d_sizes.csv
 #   crossover  2-D: each method against the kernel's side: OUT/conv2d_crossover.csv
 #   sparse     the sparse transform against n and k, beside cuFFT, with its L1 error: OUT/sfft_rows.csv
-#   steps      the published one: time of each step against n and k: OUT/sfft_steps_gpu.txt
+#   published  the published one in all ways, against n and k, beside cuFFT, FFTW and the CPU engine on all cores:
+#              OUT/sfft_published.csv
 #   runs       whole runs of the three jobs from file to file, on both engines, on a RAM disk: OUT/whole_runs.csv
 #   host       both transforms on the cores of the same machine, beside FFTW, on one and on all: OUT/sfft_host.txt
 #
@@ -100,12 +101,10 @@ part_sparse() {
         27:10 27:100 27:300 27:3000 27:5000 22:10 22:100 22:300 22:2000
 }
 
-part_steps() {
-    for shape in '18 1000' '20 1000' '22 1000' '24 1000' '26 1000' '27 1000' '24 10' '24 100' '24 300' '24 3000'; do
-        # shellcheck disable=SC2086  # two words
-        "$bench/bench_published_gpu" $shape 5 || return 1
-    done >"$out/sfft_steps_gpu.txt"
-    wc -l "$out/sfft_steps_gpu.txt"
+part_published() {
+    "$bench/bench_published_gpu" "$out/sfft_published.csv" 7 19:1000 20:1000 21:1000 22:1000 22:100 22:300 22:1000:20 23:1000 \
+        24:1000 24:100 24:300 24:1000:20 25:1000 26:1000 27:1000 27:100 27:200 27:300 27:400 27:500 27:600 27:700 27:800 27:900 \
+        27:100:20 27:300:20 27:1000:20
 }
 
 part_runs() { python3 "$source/tests/bench/figures/whole_runs.py" "$build/lapwing" "${RAM:-/dev/shm}" "$out/whole_runs.csv"; }
@@ -130,8 +129,9 @@ limit_of() {
     sparse | host) echo 110 ;;
     whole | runs) echo 90 ;;
     cudnn) echo 200 ;;
+    published) echo 300 ;;
     *) echo 60 ;;
     esac
 }
 
-parts_run 'segments post stockham grid runs whole cases cudnn sizes crossover sparse steps host' "$@"
+parts_run 'segments post stockham grid runs whole cases cudnn sizes crossover sparse published host' "$@"

@@ -35,10 +35,7 @@ part_initcheck() { sanitize initcheck "$kernels"; }
 part_sfft2() {
     code=0
     "$suites" published cuda || code=1
-    for shape in "20 1000" "22 1000" "24 1000" "27 1000" "27 100"; do
-        # shellcheck disable=SC2086  # two words
-        "$build/tests/bench/bench_published_gpu" $shape 5 || code=1
-    done
+    "$build/tests/bench/bench_published_gpu" - 5 20:1000 22:1000 24:1000 27:1000 27:100 || code=1
     return $code
 }
 

@@ -6,6 +6,7 @@
 #include <fftw3.h>
 #include <inttypes.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -117,11 +118,55 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void bench_print(const struct bench *bench, const char *algorithm, int n_threads, bool has_lines, bool has_steps,
-                 struct figures *f)
+static void sort_times(struct figures *f)
 {
     qsort(f->wall, (size_t)f->runs, sizeof *f->wall, by_size);
     qsort(f->processor, (size_t)f->runs, sizeof *f->processor, by_size);
+}
+
+int bench_cores(void)
+{
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
+void bench_write_names(FILE *csv)
+{
+    fprintf(csv, "n,k,snr,algorithm,threads,runs,wall,wall_median,samples,found,fell_back,wrong,retried,l1");
+#define X(step) fprintf(csv, "," #step);
+    LW_PUBLISHED_STEPS(X)
+#undef X
+    fprintf(csv, "\n");
+}
+
+void bench_write(FILE *csv, const struct bench *bench, const char *algorithm, int n_threads, struct figures *f)
+{
+    const bool is_scored = f->found + f->wrong + f->fell_back > 0;
+    char snr[24] = "none";
+    if (bench->has_noise && is_scored)
+        snprintf(snr, sizeof snr, "%g", bench->snr_db);
+    sort_times(f);
+    fprintf(csv, "%" PRId64 ",%" PRId64 ",%s,%s,%d,%d,%.4f,%.4f,%" PRId64, bench->n, is_scored ? bench->k : 0, snr, algorithm,
+            n_threads, f->runs, 1e3 * f->wall[0], 1e3 * f->wall[f->runs / 2], f->samples);
+    if (is_scored) {
+        fprintf(csv, ",%d,%d,%d,%d,%.3g", f->found, f->fell_back, f->wrong, f->retried, f->error / f->runs);
+#define X(step) fprintf(csv, ",%.4f", 1e3 * f->profile.step / f->runs);
+        LW_PUBLISHED_STEPS(X)
+#undef X
+    } else {
+        fprintf(csv, ",,,,,");
+#define X(step) fprintf(csv, ",");
+        LW_PUBLISHED_STEPS(X)
+#undef X
+    }
+    fprintf(csv, "\n");
+    fflush(csv);
+}
+
+void bench_print(const struct bench *bench, const char *algorithm, int n_threads, bool has_lines, bool has_steps,
+                 struct figures *f)
+{
+    sort_times(f);
     char snr[24] = "none";
     if (bench->has_noise)
         snprintf(snr, sizeof snr, "%g", bench->snr_db);

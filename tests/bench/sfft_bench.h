@@ -5,6 +5,7 @@
 #include "sfft/published/published.h"
 
 #include <complex.h>
+#include <stdio.h>
 
 enum { MOST_RUNS = 1000 };
 
@@ -44,6 +45,14 @@ void bench_add_time(struct figures *figures, struct clocks start);
 /** Count a run. Its lines are found if all are there and the result reports so; the error is the sum over all bins of |error|,
  * per line. */
 void bench_score(const struct bench *bench, const struct lw_sfft_result *result, int attempts, struct figures *figures);
+
+/** Write the names of the columns of a CSV, and a row; sorts the times. Transforms of all samples are not scored: they have neither
+ * k nor noise nor lines. Times are in ms. */
+void bench_write_names(FILE *csv);
+void bench_write(FILE *csv, const struct bench *bench, const char *algorithm, int n_threads, struct figures *figures);
+
+/** Return the number of cores that the process may use. */
+int bench_cores(void);
 
 /** Print one line; sorts the times. @param has_lines, has_steps whether there is a result, and a profile */
 void bench_print(const struct bench *bench, const char *algorithm, int n_threads, bool has_lines, bool has_steps,

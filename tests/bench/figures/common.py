@@ -59,7 +59,7 @@ def table(folder, name, made_by="measure_figures_gpu.sh"):
 
 
 def records(folder, name, made_by="measure_figures_gpu.sh"):
-    """The lines of names and values that bench_sfft_cpu and bench_published_gpu print."""
+    """The lines of names and values that bench_sfft_cpu prints."""
     rows = [line.split() for line in lines_of(folder, name, made_by)]
     return [{key: number(value) for key, value in zip(words[::2], words[1::2])} for words in rows]
 

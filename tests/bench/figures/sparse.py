@@ -4,12 +4,21 @@ wrote, and RESULTS/figures/sfft_*, which measure_figures_gpu.sh wrote, become RE
 tests/bench/results."""
 import os
 
-from common import BLUE, GOLD, GREEN, GREY, PALE, PURPLE, RED, curve, end, finish, folders, plt, records, save, table
+from common import BLUE, GOLD, GREEN, GREY, PALE, PURPLE, RED, curve, device, end, finish, folders, plt, records, save, table
 
 STEPS = {"comb": GOLD, "bin": BLUE, "transform": GREEN, "cutoff": RED, "vote": "#805ad5", "estimate": PALE, "check": GREY}
 CPU = "two cores of an AMD EPYC, sfft_cpu/"
 H200 = "one NVIDIA H200, its host's cores: "
-ON_GPU = "sfft2:direct:select"         # the fastest way of the published transform on a GPU
+PUBLISHED = "sfft_published.csv"        # bench_published_gpu's
+# The ways of published_ways.h, in cusFFT's words.
+WAYS = {"partition:sort": (GREY, "o", "baseline: loop partition, sort and select"),
+        "chunks:sort": (GOLD, "v", "data layout transformation"),
+        "partition:threshold": (GREEN, "^", "fast selection"),
+        "chunks:threshold": (RED, "s", "both"),
+        "rows:threshold": (PURPLE, "x", "both, layout of whole loops on two streams"),
+        "partition:select": (PALE, "P", "loop partition, exact selection"),
+        "engine": (BLUE, "D", "the engine")}
+OTHERS = {"cufft": (GREEN, "v", "cuFFT Z2Z"), "fftw": ("#805ad5", "^", "FFTW, all cores"), "cpu": (GOLD, "P", "sfft2, all cores")}
 LOOKS = {"sparse": (BLUE, "o", "lapwing"), "sfft2": (RED, "s", "sfft2"), "comb": (GOLD, "D", "sfft2 with a comb"),
          "fftw": (GREY, "^", "FFTW")}
 
@@ -17,6 +26,15 @@ LOOKS = {"sparse": (BLUE, "o", "lapwing"), "sfft2": (RED, "s", "sfft2"), "comb":
 def host_records(results, *names):
     """Lines that measure_sfft_cpu.sh wrote."""
     return [row for name in names for row in records(os.path.join(results, "sfft_cpu"), name, "measure_sfft_cpu.sh")]
+
+
+def published_rows(out, algorithm=None, snr="none"):
+    """The rows of the published transform on a GPU: of an algorithm, or of all."""
+    return [row for row in table(out, PUBLISHED) if row["snr"] == snr and algorithm in (None, row["algorithm"])]
+
+
+def where_published(out):
+    return f"{device(out, PUBLISHED)}: {PUBLISHED}"
 
 
 def power(n):
@@ -43,9 +61,8 @@ def draw_times_of_steps(panel, rows, x, title):
 
 def draw_steps(results, out):
     host = [row for row in host_records(results, "lengths.txt", "lines.txt") if row["algorithm"] == "sfft2" and row["threads"] == 1]
-    device = [row for row in records(out, "sfft_steps_gpu.txt") if row["algorithm"] == ON_GPU]
     for rows, fixed, where, file in ((host, 2 ** 22, CPU + "lengths.txt, lines.txt, one core", "sfft_steps_cpu.png"),
-                                     (device, 2 ** 24, H200 + "sfft_steps_gpu.txt, " + ON_GPU, "sfft_steps_gpu.png")):
+                                     (published_rows(out, "engine"), 2 ** 27, where_published(out) + ", the engine's way", "sfft_steps_gpu.png")):
         figure, axes = plt.subplots(2, 2, figsize=(11, 8))
         by_n = list({row["n"]: row for row in rows if row["k"] == 1000}.values())
         by_k = list({row["k"]: row for row in rows if row["n"] == fixed}.values())
@@ -77,29 +94,72 @@ def draw_cpu_times(results, out):
 
 
 def draw_gpu_times(out):
-    device, host, published = table(out, "sfft_rows.csv"), records(out, "sfft_host.txt"), records(out, "sfft_steps_gpu.txt")
+    own, host, published = table(out, "sfft_rows.csv"), records(out, "sfft_host.txt"), published_rows(out, "engine")
     figure, axes = plt.subplots(2, 2, figsize=(12, 9))
     most = max((row["threads"] for row in host), default=1)
     panels = ((axes[0, 0], "n", 1000, None), (axes[0, 1], "k", None, 2 ** 22), (axes[1, 0], "k", None, 2 ** 24),
               (axes[1, 1], "k", None, 2 ** 27))
     for panel, x, k, n in panels:
         fits = lambda row: (k is None or row["k"] == k) and (n is None or row["n"] == n)  # noqa: E731
-        rows = [row for row in ({**row, "n": 2 ** int(row["log2_n"])} for row in device) if fits(row)]
+        rows = [row for row in ({**row, "n": 2 ** int(row["log2_n"])} for row in own) if fits(row)]
         curve(panel, [(row[x], row["ms_single"]) for row in rows], "lapwing, H200", PURPLE, "D")
-        steps = [(row[x], row["wall_median"]) for row in published if row["algorithm"] == ON_GPU and fits(row)]
+        steps = [(row[x], row["wall_median"]) for row in published if fits(row)]
         curve(panel, steps, "sfft2, H200", PALE, "s")
         curve(panel, [(row[x], row["z2z_ms"]) for row in rows], "cuFFT Z2Z, H200", GREEN, "v")
         curve(panel, [(row[x], row["c2c_ms"]) for row in rows], "cuFFT C2C (single precision), H200", GREEN, "v", ":")
         draw_host(panel, [row for row in host if fits(row)], x, (1, most) if most > 1 else (1,))
         finish(panel, f"{'k = 1000' if x == 'n' else 'n = ' + power(n)}, no noise", x, "ms", base=2 if x == "n" else 10)
-    save(figure, out, "sfft_times_gpu.png", H200 + "sfft_rows.csv, sfft_steps_gpu.txt, sfft_host.txt")
+    save(figure, out, "sfft_times_gpu.png", H200 + "sfft_rows.csv, sfft_host.txt; " + PUBLISHED)
+
+
+# ---- cusFFT's comparison: 5a to 5e -----------------------------------------------------------------------------------------------
+
+def times(rows, algorithm, x):
+    return {row[x]: row["wall_median"] for row in rows if row["algorithm"] == algorithm}
+
+
+def draw_times(panel, rows, whole, x, title):
+    """The times of all; whole: the rows of the transforms of all samples, which do not depend on k."""
+    for algorithm, (colour, marker, name) in WAYS.items():
+        curve(panel, times(rows, algorithm, x).items(), name, colour, marker)
+    for algorithm, (colour, marker, name) in OTHERS.items():
+        points = times(rows + whole, algorithm, x)
+        if x == "k" and algorithm != "cpu":
+            points = {row["k"]: time for time in points.values() for row in rows}
+        curve(panel, points.items(), name, colour, marker, ":")
+    finish(panel, title, x, "ms, median", x="log" if x == "n" else "linear")
+
+
+def draw_ratios(panel, rows, whole, x, base, title):
+    """How many times as fast the ways are as `base`."""
+    ground = times(rows + whole, base, x)
+    if x == "k" and base in ("cufft", "fftw"):
+        ground = {row["k"]: time for time in ground.values() for row in rows}
+    for algorithm, (colour, marker, name) in WAYS.items():
+        points = [(at, ground[at] / time) for at, time in times(rows, algorithm, x).items() if at in ground and algorithm != base]
+        curve(panel, points, name, colour, marker)
+    finish(panel, title, x, "times as fast", x="log" if x == "n" else "linear", y="ratio")
+
+
+def draw_comparison(out):
+    rows = published_rows(out)
+    by_n, by_k = [row for row in rows if row["k"] == 1000], [row for row in rows if row["n"] == 2 ** 27 and row["k"]]
+    whole = [row for row in rows if not row["k"]]
+    figure, axes = plt.subplots(2, 5, figsize=(22, 8.5))
+    for panels, shapes, x, title in ((axes[0], by_n, "n", "k = 1000"), (axes[1], by_k, "k", "n = 2^27")):
+        there = whole if x == "n" else [row for row in whole if row["n"] == 2 ** 27]
+        draw_times(panels[0], shapes, there, x, title)
+        for panel, base, name in zip(panels[1:], ("partition:sort", "cufft", "fftw", "cpu"),
+                                     ("the baseline", "cuFFT", "FFTW, all cores", "sfft2, all cores")):
+            draw_ratios(panel, shapes, there, x, base, f"{title}, against {name}")
+    save(figure, out, "sfft_published.png", where_published(out) + "; no noise")
 
 
 # ---- the L1 error: 5f ----------------------------------------------------------------------------------------------------------
 
 def draw_errors(results, out):
     host = host_records(results, "errors.txt", "errors_noiseless.txt")
-    device, published = table(out, "sfft_rows.csv"), records(out, "sfft_steps_gpu.txt")
+    own = table(out, "sfft_rows.csv")
     figure, axes = plt.subplots(1, 3, figsize=(16, 4.5))
     for panel, n in zip(axes, (2 ** 22, 2 ** 24, 2 ** 27)):
         for algorithm in ("sparse", "sfft2"):
@@ -107,12 +167,15 @@ def draw_errors(results, out):
             for snr, style, noise in (("none", "-", "no noise"), (20, "--", "20 dB")):
                 points = [(row["k"], row["l1"]) for row in host if (row["n"], row["algorithm"], row["snr"]) == (n, algorithm, snr)]
                 curve(panel, points, f"{name}, CPU, {noise}", colour, marker, style)
-        points = [(row["k"], row["l1"]) for row in device if 2 ** int(row["log2_n"]) == n]
+        points = [(row["k"], row["l1"]) for row in own if 2 ** int(row["log2_n"]) == n]
         curve(panel, points, "lapwing, H200, no noise, the worst run", GREEN, "v")
-        points = [(row["k"], row["l1"]) for row in published if row["n"] == n and row["algorithm"] == ON_GPU]
-        curve(panel, points, "sfft2, H200, no noise", GOLD, "D")
-        finish(panel, f"n = {power(n)}", "k", "L1 error per line, of its magnitude", base=10)
-    save(figure, out, "sfft_errors.png", "sfft_cpu/errors.txt, errors_noiseless.txt; sfft_rows.csv, sfft_steps_gpu.txt")
+        for algorithm, colour, name in (("engine", GOLD, "sfft2, GPU"), ("cpu", PURPLE, "sfft2, all cores")):
+            for snr, style, noise in (("none", "-", "no noise"), (20, "--", "20 dB")):
+                points = [(row["k"], row["l1"]) for row in published_rows(out, algorithm, snr) if row["n"] == n]
+                curve(panel, points, f"{name}, {noise}", colour, "D", style)
+        finish(panel, f"n = {power(n)}", "k", "(1/k) sum |error| over all coefficients", base=10)
+    save(figure, out, "sfft_errors.png", "sfft_cpu/errors.txt, errors_noiseless.txt; sfft_rows.csv, " + PUBLISHED +
+         "; large coefficients of magnitude 1")
 
 
 if __name__ == "__main__":
@@ -120,5 +183,6 @@ if __name__ == "__main__":
     draw_steps(given, where)
     draw_cpu_times(given, where)
     draw_gpu_times(where)
+    draw_comparison(where)
     draw_errors(given, where)
     end()
