@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text of fixed length lies in its object's header, which holds 64 KiB at most; a text of variable length lies elsewhere. */
+/* Most bytes of a text of fixed length, which lies in its object's header of 64 KiB. Texts of variable length lie elsewhere. */
 enum { TEXT_LONGEST = 60000 };
 
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ static bool is_text(const struct found *found, int count)
     return H5Tget_class(found->type) == H5T_STRING && found->n_elements == count && count <= H5S_MAX_RANK;
 }
 
-/* Return an owned text; NULL: it cannot be read. */
+/* Return text number `index`, to be released with lw_free; NULL: the texts cannot be read. */
 static char *take_variable_text(const struct found *found, int index)
 {
     char *stored[H5S_MAX_RANK] = {NULL};
@@ -79,7 +79,7 @@ static char *take_variable_text(const struct found *found, int index)
     return text;
 }
 
-/* Fixed texts may be padded with spaces and may lack the final zero. */
+/* Do the same for texts of fixed length, which may be padded with spaces and may lack the final zero. */
 static char *take_fixed_text(const struct found *found, int index)
 {
     const size_t stored_size = H5Tget_size(found->type);
@@ -193,7 +193,7 @@ bool lw_attribute_read_first(hid_t object, const char *const *names, char *text,
 
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
 
-/* Texts are UTF-8. Even an empty fixed text needs a byte, because HDF5 has no type of size 0. */
+/* Make the type of an attribute. Even an empty fixed text needs a byte, because HDF5 has no type of size 0. */
 static hid_t stored_type(const struct lw_attribute *attribute)
 {
     if (attribute->kind != LW_ATTRIBUTE_TEXT)

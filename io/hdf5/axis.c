@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Attributes that give the sampling: rates in hertz, or periods in seconds. */
+/* Attributes that give the rate in hertz, or the period in seconds. */
 static const struct {
     const char *name;
     bool is_period;
@@ -41,7 +41,7 @@ static bool find_rate_attribute(hid_t object, struct lw_axis_metadata *axis, str
     return false;
 }
 
-/* Read Xspacing in Xunits, of GWOSC. */
+/* Read GWOSC's attribute Xspacing, in the unit Xunits. */
 static bool find_spacing(hid_t dataset, struct lw_axis_metadata *axis, struct lw_error *err)
 {
     double spacing;
@@ -55,8 +55,8 @@ static bool find_spacing(hid_t dataset, struct lw_axis_metadata *axis, struct lw
     return true;
 }
 
-/* Take a scale as numbers without a date; without a unit, the scale of a dimension named time counts seconds. Its step is a
- * difference of rounded numbers, so a rate that is whole within the rounding becomes whole. */
+/* Take rate and start from a scale's numbers, without a date. If the scale has no unit, a time dimension's counts seconds. The step
+ * is a difference of rounded numbers, so a rate that is whole within the rounding becomes whole. */
 static bool take_scale(const struct lw_scale *scale, bool is_time, struct lw_axis_metadata *axis)
 {
     const double seconds = scale->unit[0] ? lw_sampling_unit_seconds(scale->unit) : is_time ? 1 : 0;
@@ -72,7 +72,7 @@ static bool take_scale(const struct lw_scale *scale, bool is_time, struct lw_axi
     return true;
 }
 
-/* Times that are whole numbers or dates are read exactly. */
+/* Find rate and start from the time dimension's scale. Times with a date are read exactly (times.c). */
 static bool find_scale(hid_t file, hid_t dataset, const struct lw_dataset_info *info, struct lw_axis_metadata *axis,
                        struct lw_error *err)
 {
@@ -89,8 +89,8 @@ static bool find_scale(hid_t file, hid_t dataset, const struct lw_dataset_info *
     return take_scale(&scale, info->metadata_axis == dimension, axis);
 }
 
-/* A group's rate applies to series only. The group may also hold coordinates of time, and spectra, such as the blocks [block x
- * frequency x place] of a DAS interrogator. */
+/* Return whether the rate of a group applies to the dataset. It applies to series only, because the group may also hold times and
+ * spectra, such as the blocks [block x frequency x place] of a DAS interrogator. */
 static bool is_series(const struct lw_dataset_info *info)
 {
     int64_t most = 1;
@@ -124,7 +124,7 @@ static void take_gps_start(struct lw_axis_metadata *axis, double start)
     snprintf(axis->start_unit, sizeof axis->start_unit, "%s", start != 0 ? "GPS second" : "second");
 }
 
-/* GWpy: the first dimension begins at x0 by steps of dx in xunit; the frequencies of a spectrogram at y0 by dy in yunit. */
+/* Read GWpy's attributes: x0, dx and xunit for times along dimension 0; y0, dy and yunit for a spectrogram's frequencies. */
 static void find_gwpy(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_coordinate *const frequency = &info->coordinates[1];
@@ -148,7 +148,7 @@ static void find_gwpy(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     lw_attribute_read_text(dataset, "yunit", frequency->unit, sizeof frequency->unit, err);
 }
 
-/* Find the start: a number with a unit, or a date, which becomes 0 seconds since then. GWOSC: Xstart in Xunits, epoch in Xlabel. */
+/* Find the start: a number with a unit, or a date, which becomes "0 s since DATE". GWOSC has Xstart, Xunits, Xlabel. */
 static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_error *err)
 {
     static const char *const dates[] = {"start_time", "ISO8601 Timestamp"};
@@ -177,7 +177,7 @@ static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_e
 
 /* ---- the recorder ------------------------------------------------------------------------------------------------------ */
 
-/* Read the recorder from attributes of a dataset or file. Results keep those of their input, in the names of its format. */
+/* Read the recorder from attributes of a dataset or file. In results they have the names that the input's format gives them. */
 static void find_recorder(hid_t object, struct lw_recorder *recorder, struct lw_error *err)
 {
     static const struct {
@@ -227,7 +227,7 @@ static void find_coordinates(hid_t dataset, struct lw_dataset_info *info, struct
 static bool has_rate(const struct lw_axis_metadata *axis) { return axis->period.numerator > 0 || axis->sample_rate_hz > 0; }
 static bool has_start(const struct lw_axis_metadata *axis) { return axis->has_start || axis->scale != LW_TIME_UNKNOWN; }
 
-/* A convention names its times; in other files they are searched for. A dataset of times has no times of its own. */
+/* Find times beside the data: those that the convention names, or else by a search. A dataset of times has no times of its own. */
 static bool find_times(struct lw_subject *subject, struct lw_times *times)
 {
     const bool may_have = subject->info->n_dims > 1 || !lw_conventions_name_times(lw_last_part(subject->info->path));
@@ -237,7 +237,7 @@ static bool find_times(struct lw_subject *subject, struct lw_times *times)
     return !subject->info->convention[0] && may_have && is_series(subject->info) && lw_conventions_find_times(subject, times);
 }
 
-/* Times beside the data fill what the file lacks, and must agree with what it has. */
+/* Let times beside the data supply a start or rate that is unknown. A known rate must agree with them. */
 static void use_times(struct lw_subject *subject)
 {
     struct lw_times times;
@@ -255,7 +255,7 @@ static void use_times(struct lw_subject *subject)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------------- */
 
-/* Whether a result of this program holds powers or amplitudes, made by --post. */
+/* Return whether the dataset is a result of this program with powers or amplitudes, made by --post. */
 static bool is_power(hid_t dataset, struct lw_error *err)
 {
     char post[16];
@@ -267,7 +267,7 @@ static bool is_power(hid_t dataset, struct lw_error *err)
     return false;
 }
 
-/* Find whatever a convention has left open. */
+/* Find the rate, start, unit and coordinates that the convention has not given. */
 static void find_rest(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     static const char *const units[] = {"unit", "units", "Yunits", NULL};

@@ -9,13 +9,13 @@
 
 /* ---- filters by their numbers ---------------------------------------------------------------------------------------- */
 
-/* Numbers registered with the HDF Group. */
+/* Numbers of filters that are registered with the HDF Group. */
 enum { LZF = 32000, BLOSC = 32001, LZ4 = 32004, BITSHUFFLE = 32008, ZSTANDARD = 32015 };
 
 static const struct known {
     H5Z_filter_t number;
     const char *name;
-    bool is_in_hdf5plugin;      /* PyPI's collection of plugins has it */
+    bool is_in_hdf5plugin;      /* hdf5plugin, a collection on PyPI, has a plugin */
 } known[] = {
     {H5Z_FILTER_DEFLATE, "deflate", false}, {H5Z_FILTER_SHUFFLE, "shuffle", false}, {H5Z_FILTER_FLETCHER32, "fletcher32", false},
     {H5Z_FILTER_SZIP, "szip", false}, {H5Z_FILTER_NBIT, "nbit", false}, {H5Z_FILTER_SCALEOFFSET, "scaleoffset", false},
@@ -44,7 +44,7 @@ struct stored_filter {
     H5Z_filter_t number;
     unsigned values[MOST_VALUES];
     size_t n_values;
-    char name[64];              /* name in the file */
+    char name[64];              /* filter's name in the file */
 };
 
 static struct stored_filter get_filter(hid_t creation, int index)
@@ -58,7 +58,7 @@ static struct stored_filter get_filter(hid_t creation, int index)
     return filter;
 }
 
-/* Values of bitshuffle: two versions, bytes of an element, elements of a block (0: not given), compression (0: none). */
+/* Convert a bitshuffle filter. Its values are two versions, element bytes, block elements (0: default), compression (0: none). */
 static bool take_bitshuffle(const struct stored_filter *stored, struct lw_filter *out)
 {
     enum { ELEMENT = 2, BLOCK = 3, COMPRESSION = 4, NONE = 0, WITH_LZ4 = 2, WITH_ZSTANDARD = 3 };
@@ -73,7 +73,7 @@ static bool take_bitshuffle(const struct stored_filter *stored, struct lw_filter
            (values[COMPRESSION] == NONE || values[COMPRESSION] == WITH_LZ4 || values[COMPRESSION] == WITH_ZSTANDARD);
 }
 
-/* Convert a stored filter to ours. @return  whether it is known and its settings are valid, even if it is not built in */
+/* Convert a stored filter to this program's form. @return  whether it is known with valid settings, even if it is not built in */
 static bool take_filter(const struct stored_filter *stored, struct lw_filter *out)
 {
     switch (stored->number) {
@@ -157,7 +157,7 @@ static int fail_filter(const struct stored_filter *stored, const char *file_name
                    lw_codec_package(taken.codec), remedy(filter));
 }
 
-static bool is_ours[H5Z_FILTER_MAX + 1];    /* filters that the program has registered with HDF5 */
+static bool is_ours[H5Z_FILTER_MAX + 1];    /* [filter number]: this program's decoder is registered with HDF5 */
 
 int lw_hdf5_filters_check(hid_t creation, const char *file_name, const char *path, struct lw_error *err)
 {
@@ -179,7 +179,7 @@ int lw_hdf5_filters_check(hid_t creation, const char *file_name, const char *pat
     return LW_OK;
 }
 
-/* ---- HDF5 decodes with our decoders ------------------------------------------------------------------------------------- */
+/* ---- this program's decoders for HDF5 ------------------------------------------------------------------------------------- */
 
 /* Make room in both buffers, data and spare. @return  false: there is no memory */
 static bool make_room(struct lw_filtered *f, int64_t room)
@@ -192,7 +192,7 @@ static bool make_room(struct lw_filtered *f, int64_t room)
     return f->spare;
 }
 
-/* Undo a filter. If the data do not tell their decoded size, try again with four times the room. */
+/* Undo a filter. If the data do not state their decoded size, try again and again with four times the room. */
 static int undo_in_room(const struct lw_filter *filter, struct lw_filtered *f, struct lw_error *err)
 {
     struct lw_filter_tools *tools = NULL;
@@ -211,7 +211,7 @@ static int undo_in_room(const struct lw_filter *filter, struct lw_filtered *f, s
     return rc;
 }
 
-/* Decode one chunk for HDF5. `values` is NULL where there are none. */
+/* Undo one filter of a chunk for HDF5. @param values  [n], NULL if n is 0 @return  decoded bytes; 0: failed */
 static size_t decode(H5Z_filter_t number, size_t n, const unsigned values[], size_t n_bytes, size_t *room, void **buffer)
 {
     struct stored_filter stored = {.number = number, .n_values = n < MOST_VALUES ? n : MOST_VALUES};
@@ -228,12 +228,12 @@ static size_t decode(H5Z_filter_t number, size_t n, const unsigned values[], siz
     H5free_memory(data.spare);
     *buffer = data.data;
     *room = (size_t)data.room;
-    if (rc)             /* pushed last, because HDF5's other functions clear the error stack */
+    if (rc)             /* the last call, because HDF5's other functions clear the error stack */
         H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_PLINE, H5E_READERROR, "%s", err.message);
     return rc ? 0 : (size_t)data.bytes;
 }
 
-/* HDF5 does not pass a filter its own number, so each number has a function. */
+/* HDF5 does not pass the filter's number to its function, so each number has a function of its own. */
 #define DECODER(name, number)                                                                                                 \
     static size_t name(unsigned flags, size_t n, const unsigned values[], size_t n_bytes, size_t *room, void **buffer)        \
     {                                                                                                                         \
@@ -246,7 +246,7 @@ DECODER(decode_lz4, LZ4)
 DECODER(decode_bitshuffle, BITSHUFFLE)
 DECODER(decode_zstandard, ZSTANDARD)
 
-/* @param codecs  all codecs that datasets with this filter may need */
+/* Register a decoder unless HDF5 has one and this build lacks a codec. @param codecs  all that datasets with the filter may need */
 static void register_filter(H5Z_filter_t number, H5Z_func_t function, const enum lw_codec_id *codecs, int n_codecs)
 {
     const H5Z_class2_t filter = {.version = H5Z_CLASS_T_VERS, .id = number, .decoder_present = 1, .name = find_known(number)->name,

@@ -15,7 +15,7 @@ struct opened {
     const struct lw_dataset_info *info;
     hid_t file, dataset, type;
     bool is_converted;                  /* `type` is not the stored type */
-    struct lw_finder *finder;           /* finds chunks; NULL: not needed so far */
+    struct lw_finder *finder;           /* finder of the chunks' places; NULL: not needed so far */
 };
 
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
@@ -53,7 +53,7 @@ static int check_numbers(hid_t stored, struct lw_dataset_info *info, struct lw_e
     return LW_OK;
 }
 
-/* Undo the joining of blocks: numbers are read as stored. */
+/* Undo the joining of blocks, because numbers are read in their stored shape. */
 static void part_blocks(struct lw_dataset_info *info)
 {
     if (info->blocks.n == 0)
@@ -73,7 +73,7 @@ static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     return rc ? rc : lw_hdf5_packing_find(dataset, info, err);
 }
 
-/* H5Dget_storage_size makes HDF5 read the chunks' index here, in the child process (shield.h): a damaged one may crash it. */
+/* H5Dget_storage_size makes HDF5 read the chunks' index here, so that a damaged index crashes only the child process (shield.h). */
 static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;
@@ -116,7 +116,7 @@ static int open_dataset(void *dataset, const struct lw_dataset_info *info, struc
         return rc;
     opened->type = H5Dget_type(opened->dataset);
     opened->is_converted = !lw_hdf5_type_parse(opened->type, &type);
-    if (opened->is_converted) {     /* the dataset was described for its numbers, and has no sample type */
+    if (opened->is_converted) {     /* described for LW_USE_NUMBERS, of a type that no sample has */
         const hid_t stored = opened->type;
         opened->type = lw_hdf5_type_as_float64(stored, &is_complex);
         H5Tclose(stored);
@@ -124,7 +124,7 @@ static int open_dataset(void *dataset, const struct lw_dataset_info *info, struc
     return LW_OK;
 }
 
-/* Read a box of the dataset. @param n_dims  its dimensions as stored */
+/* Read a box of the dataset as stored. @param n_dims  number of its stored dimensions */
 static int read_stored(const struct opened *opened, const struct lw_box *box, int n_dims, struct lw_error *err)
 {
     hsize_t start[LW_MAX_DIMS], stride[LW_MAX_DIMS], count[LW_MAX_DIMS];
@@ -143,7 +143,7 @@ static int read_stored(const struct opened *opened, const struct lw_box *box, in
     return LW_OK;
 }
 
-/* Read a box; blocks are read one after the other. Rows of the box are `pitch` elements apart in memory. */
+/* Read a box. Joined blocks are read one after the other; rows of the box are `pitch` elements apart in memory. */
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct opened *const opened = dataset;
@@ -164,13 +164,13 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
-/* A damaged file may now claim other chunks than described. If the finder cannot open it, HDF5 reads, and reports the reason. */
+/* A damaged file may now claim other chunks than described. If the finder cannot open the file, HDF5 reads and reports why. */
 static bool locate(void *dataset, struct lw_stored *out)
 {
     struct opened *const opened = dataset;
     const struct lw_dataset_info *const info = opened->info;
     unsigned intent = 0;
-    /* While a logger writes, the length recorded in the file lags behind its data, and the finder would find no chunk. */
+    /* While a logger writes a file, the length recorded in it lags behind the data, and the finder would find no chunk. */
     const bool is_being_written = H5Fget_intent(opened->file, &intent) >= 0 && (intent & H5F_ACC_SWMR_READ);
     *out = (struct lw_stored){0};
     if (info->blocks.n > 0 || opened->is_converted || is_being_written || !lw_stored_locate(opened->file, opened->dataset, out))
@@ -220,8 +220,8 @@ static int find_quality(const char *file, const char *tests, struct lw_qualities
 
 /* ---- chunks -------------------------------------------------------------------------------------------------------- */
 
-/* Measured: a call takes 7 KiB for each chunk that it touches. HDF5 decodes one chunk at a time, in 2.4 times its size: the stored
- * bytes, and a buffer that grows by doubling. A chunk without filters stays cached while the next one is read. */
+/* Memory, as measured: a call takes 7 KiB for each chunk that it touches. HDF5 decodes one chunk at a time, in 2.4 times its size:
+ * the stored bytes, and a buffer that grows by doubling. A chunk without filters stays cached while the next one is read. */
 enum { CALL_BYTES_PER_CHUNK = 8 << 10, DECODING_SIZES = 3, READING_SIZES = 2 };
 
 static int64_t chunks_bytes(const struct lw_dataset_info *info, bool whole, int64_t n_chunks)
@@ -232,8 +232,8 @@ static int64_t chunks_bytes(const struct lw_dataset_info *info, bool whole, int6
     return calls + (info->is_compressed ? DECODING_SIZES : READING_SIZES) * lw_dataset_chunk_bytes(info);
 }
 
-/* The cache is fixed when a dataset is opened. With a preemption of 1, HDF5 would drop only chunks read whole. Decoded chunks in
- * the cache would take up to twice what HDF5 counts, so none are kept. */
+/* Open the dataset anew, because only this sets its chunk cache. With a preemption of 1, HDF5 would drop only chunks read whole.
+ * Decoded chunks in the cache would take up to twice the bytes that HDF5 counts, so none are cached. */
 static int prepare_chunks(void *dataset, bool whole, struct lw_error *err)
 {
     struct opened *const opened = dataset;

@@ -26,8 +26,8 @@ static int fail_open(const char *file, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "'%s' is a damaged HDF5 file: %s", file, reason);
 }
 
-/* A logger that lets others read while it writes (SWMR) marks its file as open, for ever if it is killed: hence the second
- * attempt. HDF5 locks the file against writers, except on file systems without locks. */
+/* The second attempt is for files marked as open by a logger that lets others read (SWMR); a killed logger leaves the mark. HDF5
+ * locks the file against writers, except on file systems without locks. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 {
     LW_CLOSED const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -49,13 +49,13 @@ int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 
 enum { DEEPEST = 8 };
 
-/* A dataset on the way down through the sources of virtual datasets. */
+/* A dataset on the way down from a virtual dataset through its sources. */
 struct node {
     const struct node *above;
     int depth;
     hid_t file, dataset;
     char file_name[LW_MAX_PATH];
-    struct stat status;         /* identity of the dataset, whatever its names: its file, and its address there */
+    struct stat status;         /* the dataset's file, under any name, and its address there identify it */
     hobj_ref_t address;
 };
 
@@ -72,7 +72,7 @@ static hid_t open_if_regular(const char *name)
     return H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
 }
 
-/* Open a source where HDF5 looks: beside the virtual dataset's file, then from the working folder. "." is that file itself. */
+/* Open a source's file where HDF5 looks: beside the virtual dataset's file (itself if "."), then from the working folder. */
 static hid_t open_source_file(const struct node *node, const char *name, char found[LW_MAX_PATH])
 {
     const char *const slash = strrchr(node->file_name, '/');
@@ -89,7 +89,7 @@ static hid_t open_source_file(const struct node *node, const char *name, char fo
     return open_if_regular(found);
 }
 
-/* Name of a source. Neighbouring parts often have the same source, which is then checked once. */
+/* The name of a source. Neighbouring parts often have the same source, which is then checked once. */
 struct source {
     char file[LW_MAX_PATH], path[LW_MAX_PATH];
 };
@@ -111,7 +111,7 @@ static int check_sources(const struct node *node, hid_t creation, size_t count, 
     return rc;
 }
 
-/* Check a dataset and its sources. LW_EDATA: it is virtual, and contains itself. */
+/* Check a dataset and its sources. LW_EDATA: a virtual dataset contains itself, or the sources lie more than DEEPEST deep. */
 static int check_node(struct node *node, struct lw_error *err)
 {
     size_t count = 0;
@@ -169,7 +169,7 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
     return LW_OK;
 }
 
-/* ---- what it holds ------------------------------------------------------------------------------------------------- */
+/* ---- shape and storage ------------------------------------------------------------------------------------------------- */
 
 static int describe_shape(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
@@ -190,7 +190,7 @@ static int describe_shape(hid_t dataset, struct lw_dataset_info *info, struct lw
     return LW_OK;
 }
 
-/* Samples may lie in the object's header. HDF5 copies as many as the shape needs, even if fewer are stored, so they are checked. */
+/* Samples of a compact dataset lie in its header. HDF5 copies as many as the shape needs, so their number is checked here. */
 static int describe_storage(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
@@ -209,7 +209,7 @@ static int describe_storage(hid_t dataset, struct lw_dataset_info *info, struct 
 
 /* ---- all of it ----------------------------------------------------------------------------------------------------- */
 
-/* Whether the file is an incomplete result or synthetic survey of this program. */
+/* Return whether the file is an incomplete result or synthetic survey of this program. */
 static bool is_incomplete(hid_t file)
 {
     double complete, accuracy;
@@ -225,7 +225,7 @@ int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *
                : LW_OK;
 }
 
-/* A missing path is found from the file: by its convention, or as the first array of a result of this program. */
+/* An empty path is filled in: the first array of a result of this program, or else the data by the file's convention. */
 int lw_probe_open(struct lw_dataset_info *info, hid_t *file, hid_t *dataset, struct lw_error *err)
 {
     static const char *const own[] = {"filtered", "convolved", "best"};

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* HDF5_USE_FILE_LOCKING would overrule this program's choice for each file. Input files are locked where the file system has
- * locks. The result is not locked by HDF5: it bears the program's own lock (result_file.h), and a second lock would be refused.
- * The user may still forbid all locks. Before 1.10.7, HDF5 had no choice for each file. */
+/* This program chooses for each file whether HDF5 locks it. HDF5_USE_FILE_LOCKING would overrule the choice, so it is unset, unless
+ * it forbids all locks. Input files are locked where the file system has locks. HDF5 must not lock the result, which bears the
+ * program's own lock (result_file.h). HDF5 before 1.10.7 gives no choice, so it locks no file. */
 void lw_hdf5_start(void)
 {
     static const char variable[] = "HDF5_USE_FILE_LOCKING";
@@ -20,7 +20,7 @@ void lw_hdf5_start(void)
 #else
     setenv(variable, "FALSE", 1);
 #endif
-    H5open();           /* early, because it asks MPI whether it runs, which a child process must not do */
+    H5open();           /* early: HDF5 asks here whether MPI runs, which a child process must not do */
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     if (!is_started)
         lw_hdf5_filters_start();
@@ -79,8 +79,8 @@ struct reason {
     int system_error;
 };
 
-/* Keep the innermost entry, which comes first and names the cause; the others only name the calls around it. An errno from a seek
- * or read at an impossible address is no failure of the system. */
+/* Keep the innermost entry of the error stack, which comes first and names the cause; the others name the calls around it. An errno
+ * from a seek or read at an impossible address is no failure of the system. */
 static herr_t take_innermost(unsigned position, const H5E_error2_t *entry, void *context)
 {
     static const char key[] = "errno = ";
@@ -115,7 +115,7 @@ int lw_hdf5_errno(void)
     return walk_stack(text, sizeof text).system_error;
 }
 
-/* Decide whether the system or the data are at fault; where HDF5 gives no hint, the caller's code stands. */
+/* Decide whether the system or the data are at fault; where HDF5 gives no hint, return the caller's code. */
 static enum lw_code judge(const struct reason *reason, enum lw_code code)
 {
     if (reason->system_error != 0 && code == LW_EDATA)

@@ -15,7 +15,6 @@ struct walk {
     void *context;
 };
 
-/* Print at the end of a text. */
 __attribute__((format(printf, 3, 4)))
 static void append(char *text, size_t size, const char *format, ...)
 {
@@ -117,7 +116,7 @@ bool lw_listing_walk(hid_t file, lw_list_fn *visit, void *context)
 
 enum { MOST_SHOWN = 20, FAR = 1000 };
 
-/* The datasets to show: the nearest first, equally near ones in the order of the file. */
+/* The datasets to show: similar names first, equally similar names in the order of the file. */
 struct choice {
     const char *wanted;
     int n_datasets, n_shown;
@@ -127,7 +126,7 @@ struct choice {
     } shown[MOST_SHOWN];
 };
 
-/* Return how far the wanted name is from a dataset's path or its last part, the nearer; 0 in a group of that name. */
+/* Return how much the wanted name and a dataset's path differ, or their last parts if less; 0 in a group of the wanted name. */
 static int find_distance(const char *wanted, const char *path)
 {
     const size_t length = strlen(wanted);

@@ -8,7 +8,7 @@
 
 /* ---- attributes ---------------------------------------------------------------------------------------------------- */
 
-/* Longer texts are cut. */
+/* Most bytes of a text, which is cut, and most numbers of an attribute. */
 enum { MOST_TEXT = 4096, MOST_REALS = LW_ATTRIBUTE_MOST_REALS };
 
 struct visit {
@@ -52,7 +52,7 @@ static herr_t visit_one(hid_t object, const char *name, const H5A_info_t *info, 
     return 0;
 }
 
-/* @param path  relative to `from`, a file or an object */
+/* Visit the attributes of an object. @param path  relative to `from`, a file or an object */
 static void visit_path(hid_t from, const char *path, lw_attribute_fn *visit, void *context)
 {
     struct visit all = {visit, context};
@@ -109,7 +109,7 @@ static void read_dataset(hid_t dataset, struct lw_notes *notes)
     }
 }
 
-/* H5Dget_storage_size reads the chunks' index. A damaged index may crash it, but only here, in the child process (shield.h). */
+/* H5Dget_storage_size makes HDF5 read the chunks' index, so that a damaged index crashes only this child process (shield.h). */
 int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;
@@ -125,7 +125,7 @@ int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, s
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
-/* HDF5 does not report columns that the file lacks, so the table is checked again in case it has changed. */
+/* The table is checked again, because it may have changed and HDF5 does not report columns that are missing. */
 int lw_hdf5_read_rows(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;

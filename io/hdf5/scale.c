@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Most values of a scale that are checked; in a longer scale, every n-th value. */
+/* Most values of a scale that are checked; of a longer scale, every n-th value is checked. */
 enum { SCALE_SAMPLES = 4096 };
 
 bool lw_scale_is_time(const char *name)
@@ -29,8 +29,8 @@ static bool is_scale(hid_t object, struct lw_error *err)
            strcmp(class, "DIMENSION_SCALE") == 0;
 }
 
-/* Offer the scales of a dimension to `take` until it takes one. DIMENSION_LIST holds a list of references for each dimension. An
- * attribute of another form is ignored, and a reference may lead nowhere. @return  whether a scale was taken */
+/* Offer the scales of a dimension to `take` until it returns true. DIMENSION_LIST holds a list of references for each dimension.
+ * An attribute of another form is ignored, and so are references to nothing. @return  whether `take` has returned true */
 static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, void *context, struct lw_error *err)
 {
     hvl_t lists[H5S_MAX_RANK];
@@ -60,7 +60,7 @@ static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, 
 
 /* ---- which dimension is time --------------------------------------------------------------------------------------- */
 
-/* Get the name of a scale, or else of its dataset. netCDF-4 names a scale without values by a remark. */
+/* Get the name of a scale. If it is empty, or the remark that netCDF-4 gives to a scale without values, get the dataset's name. */
 static void name_of(hid_t scale, char name[256], struct lw_error *err)
 {
     static const char remark[] = "This is a netCDF dimension";
@@ -113,9 +113,9 @@ int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err)
     return -1;
 }
 
-/* ---- its values ---------------------------------------------------------------------------------------------------- */
+/* ---- the values of a scale --------------------------------------------------------------------------------------- */
 
-/* @return  whether every value is within a thousandth of a step, or within its rounding, of its place on a regular scale */
+/* Find first value and step. @return  whether all values lie on this regular scale, to a thousandth of a step or their rounding */
 static bool find_step(hid_t scale, hsize_t length, struct lw_scale *out, struct lw_error *err)
 {
     double last, values[SCALE_SAMPLES];

@@ -16,12 +16,12 @@ struct lw_scale {
 };
 
 /* Unreadable metadata are noted in *err, as in io/hdf5/attribute.h. Attributes that break the HDF5 dimension scale specification
- * (a wrong type or number of dimensions) are ignored: HDF5's own functions would crash on them. */
+ * (a wrong type or number of dimensions) are ignored, because HDF5's own functions would crash on them. */
 
 /** Return the dimension of `dataset` whose label or scale is named "time" or "t", or -1. */
 int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err);
 
-/** Read the first regular numeric scale of a dimension with at least two values. */
+/** Read the first scale of a dimension that has at least two numbers with a constant step. */
 bool lw_scale_read(hid_t dataset, int dimension, int n_dims, struct lw_scale *out, struct lw_error *err);
 
 /** Read a dataset as a scale; it need not be declared one. */

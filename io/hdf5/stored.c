@@ -12,7 +12,7 @@
 
 /* ---- properties of the dataset -------------------------------------------------------------------------------------- */
 
-/* HDF5's chunks have less than 4 GiB, but a damaged file may claim more. */
+/* Get the bytes of a chunk. HDF5's chunks have less than 4 GiB, but a damaged file may claim more. */
 static bool take_chunk_bytes(hid_t creation, hid_t type, int64_t *bytes)
 {
     hsize_t chunk[H5S_MAX_RANK];
@@ -24,7 +24,7 @@ static bool take_chunk_bytes(hid_t creation, hid_t type, int64_t *bytes)
     return fits && 0 < *bytes && *bytes <= UINT32_MAX;
 }
 
-/* Get the value of samples that were never written: zeros, unless the dataset defines another one. */
+/* Get the value of samples that were never written: 0, unless the dataset defines another value. */
 static bool take_fill(hid_t creation, hid_t type, char fill[LW_MAX_SAMPLE_BYTES])
 {
     H5D_fill_value_t status;
@@ -34,7 +34,7 @@ static bool take_fill(hid_t creation, hid_t type, char fill[LW_MAX_SAMPLE_BYTES]
     return status != H5D_FILL_VALUE_USER_DEFINED || H5Pget_fill_value(creation, type, fill) >= 0;
 }
 
-/* Get the descriptor of a file that HDF5 opened by its driver for plain files. */
+/* Get the descriptor of a file. @return  false: HDF5 has not opened it by its driver for plain files */
 static bool take_descriptor(hid_t file, int *fd)
 {
     LW_CLOSED const hid_t access = H5Fget_access_plist(file);
@@ -45,7 +45,7 @@ static bool take_descriptor(hid_t file, int *fd)
     return is_plain;
 }
 
-/* HDF5 reads datasets with edge chunks stored without filters (an option), never written datasets, and those in other files. */
+/* Datasets left to HDF5 are never written, lie in other files, or have edge chunks without filters (an option). */
 bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
 {
     unsigned options = 0;
@@ -71,13 +71,13 @@ bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
 struct lw_finder {
     int fd, n_dims;
     hid_t file, dataset;
-    bool is_noting, has_noted;  /* reads of raw data are noted instead of done; one was noted */
-    int64_t offset, bytes;      /* place that was noted */
+    bool is_noting, has_noted;  /* reads of raw data are noted, not done; a read was noted */
+    int64_t offset, bytes;      /* place of the noted read */
 };
 
-/* A file as HDF5 sees it. */
+/* A file opened by the driver. */
 struct driver_file {
-    H5FD_t base;                /* HDF5's part, which must come first */
+    H5FD_t base;                /* HDF5's part of the struct, which must come first */
     struct lw_finder *finder;
     haddr_t allocated, size;
 };
@@ -145,7 +145,7 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
     return -1;
 }
 
-/* The class has no comparison, so HDF5 never takes its files for ones that are open already. */
+/* The driver has no function that compares files, so HDF5 never takes one of its files for another that is open already. */
 static const H5FD_class_t driver = {
 #ifdef H5FD_CLASS_VERSION
     .version = H5FD_CLASS_VERSION,
@@ -190,7 +190,7 @@ void lw_finder_destroy(struct lw_finder *finder)
     lw_free(finder);
 }
 
-/* Note whether HDF5's function for raw chunks itself has failed: then the chunk does not exist. */
+/* Note whether HDF5's function for raw chunks itself has failed, which means that the chunk does not exist. */
 static herr_t look_innermost(unsigned position, const H5E_error2_t *entry, void *is_missing)
 {
     if (position == 0)
@@ -198,7 +198,7 @@ static herr_t look_innermost(unsigned position, const H5E_error2_t *entry, void 
     return 0;
 }
 
-/* An unread chunk was never written, or HDF5 searches all chunks for the error. */
+/* Explain why HDF5 has read no chunk: it was never written, or else a search of all chunks shows the error. */
 static int find_missing(const struct lw_finder *finder, const hsize_t *first, struct lw_stored_chunk *out, struct lw_error *err)
 {
     bool is_missing = false;
@@ -216,7 +216,7 @@ static int find_missing(const struct lw_finder *finder, const hsize_t *first, st
 int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err)
 {
     hsize_t at[LW_MAX_DIMS];
-    char nothing;               /* HDF5 passes it to the driver, which does not fill it */
+    char nothing;               /* stands for the buffer, which the driver does not fill */
     for (int d = 0; d < finder->n_dims; d++)
         at[d] = (hsize_t)first[d];
     finder->has_noted = false;

@@ -8,7 +8,7 @@ static bool is_swapped(hid_t stored)
     return H5Tget_size(stored) > 1 && H5Tget_order(stored) != H5Tget_order(H5T_NATIVE_INT);
 }
 
-/* Make IEEE 754 binary16 in this machine's byte order, for which HDF5 1.10 has no name. To be closed. */
+/* Make the type IEEE 754 binary16 in this machine's byte order, which HDF5 1.10 lacks. The caller closes it. */
 static hid_t make_half(void)
 {
     const hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
@@ -33,7 +33,7 @@ static hid_t native_type(enum lw_scalar scalar)
     }
 }
 
-/* Make a scalar's type in the wanted byte order. To be closed. */
+/* Make a scalar's type in the wanted byte order. The caller closes it. */
 static hid_t ordered_type(enum lw_scalar scalar, bool swapped)
 {
     const hid_t type = scalar == LW_FLOAT16 ? make_half() : H5Tcopy(native_type(scalar));
@@ -43,7 +43,7 @@ static hid_t ordered_type(enum lw_scalar scalar, bool swapped)
     return type;
 }
 
-/* Whole types are compared, to refuse types that only look alike: padded integers, floats with other exponents. */
+/* HDF5 compares the whole types, so types that only look alike are refused: padded integers, floats with other exponents. */
 static bool parse_scalar(hid_t stored, struct lw_type *out)
 {
     const bool swapped = is_swapped(stored);
@@ -65,7 +65,7 @@ static bool member_is_named(hid_t compound, unsigned member, const char *name)
     return same;
 }
 
-/* Whether a compound has two floating-point members with one of the three pairs of names, the real part first. */
+/* Return whether a compound has two floating-point members with one of the three pairs of names, the real part first. */
 static bool has_complex_members(hid_t compound)
 {
     static const char *const names[][2] = {{"r", "i"}, {"re", "im"}, {"real", "imag"}};
@@ -101,7 +101,7 @@ static bool parse_complex(hid_t stored, struct lw_type *out)
     return true;
 }
 
-/* Enumerations count as their numbers: h5py stores booleans this way. */
+/* Enumerations are taken as their numbers, because h5py stores booleans as enumerations. */
 bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out)
 {
     LW_CLOSED const hid_t named = H5Tget_class(stored) == H5T_ENUM ? H5Tget_super(stored) : -1;
@@ -124,7 +124,7 @@ hid_t lw_hdf5_type_make(struct lw_type type)
     const hid_t part = ordered_type(type.scalar, type.is_swapped);
     if (part < 0 || !type.is_complex)
         return part;
-    /* h5py reads {r, i} as a complex number, but numpy has no complex float16: h5py could not read it. Hence {re, im}. */
+    /* h5py takes {r, i} for a complex number, but numpy has no complex float16, so h5py could not read {r, i} of float16. */
     const bool is_half = type.scalar == LW_FLOAT16;
     const hid_t compound = complex_type(is_half ? "re" : "r", is_half ? "im" : "i", part);
     H5Tclose(part);
