@@ -1,7 +1,7 @@
 /* gather.c - reads the samples of a panel into its raster, or an evenly spread part of them.
  *
- * plan() divides slow and fast dimension of the file into blocks: all samples if --read allows, else whole rows of the fast
- * dimension, else a lattice of places. Blocks are read in batches of boxes, and each batch is added to the raster. */
+ * plan() divides the slow and the fast dimension of the file into blocks: all samples if --read allows, else whole rows of the fast
+ * dimension, else places on a lattice. Blocks are read in batches of boxes, and each batch is added to the raster. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
@@ -10,43 +10,43 @@
 #include <math.h>
 
 enum {
-    BATCH_VALUES = 4 << 20,             /* values read at a time */
+    BATCH_VALUES = 4 << 20,             /* values of a batch */
     BATCH_BOXES = 4096,
-    BLOCK_VALUES = 1 << 18,             /* values of a block where blocks cover all samples */
-    PLACE_BYTES = 16 << 10,             /* least bytes that one place of a file costs, however few are read there */
-    LEAST_PLACES = 4096,                /* places that are read at any cost */
-    LEAST_CHUNKS = 64, ENOUGH_CHUNKS = 256,     /* chunks to read at any cost; chunks to read within MOST_TIMES */
-    MOST_TIMES = 4,                     /* factor by which ENOUGH_CHUNKS may exceed the bytes allowed */
+    BLOCK_VALUES = 1 << 18,             /* values of a block if all samples are read */
+    PLACE_BYTES = 16 << 10,             /* bytes that reading at a place of the file counts at least */
+    LEAST_PLACES = 4096,                /* places to read even if --read allows fewer */
+    LEAST_CHUNKS = 64, ENOUGH_CHUNKS = 256,     /* chunks to read in any case; chunks to read if MOST_TIMES allows */
+    MOST_TIMES = 4,                     /* factor by which ENOUGH_CHUNKS may exceed the bytes of --read */
 };
 
-/* How a subject is read. Channels are numbered among the chosen ones. */
+/* State of reading a subject into a raster. In `y`, channels are counted among the chosen ones. */
 struct reading {
     struct lw_plot_subject *subject;
     struct lw_shown *shown;
     struct lw_thinning x, y;
     struct lw_sample_box *boxes;        /* boxes of a batch, [BATCH_BOXES] */
     int n_boxes;
-    int64_t n_values;                   /* values in these boxes */
+    int64_t n_values;                   /* values in the boxes of the batch */
     double *values;                     /* [BATCH_VALUES] */
     int64_t n_read;
 };
 
-/* A dimension as storage sees it, the slow or the fast one of the file. */
+/* One dimension of the file, the slow or the fast one. */
 struct extent {
     int64_t length, offset;
-    int64_t unit;                       /* samples that storage reads together */
+    int64_t unit;                       /* samples that storage reads together: a chunk, or one sample */
     int64_t pixels;
-    int64_t blocks;                     /* number of blocks to read, each of `block` samples */
+    int64_t blocks;                     /* blocks to read, each of `block` samples */
     int64_t block;
 };
 
 static int64_t count_units(const struct extent *e) { return lw_divide_up(e->length, e->unit); }
 
-/* Most blocks that the picture can show. */
+/* Return the most blocks that the picture can show: one for each pixel. */
 static int64_t wanted(const struct extent *e) { return lw_min64(count_units(e), e->pixels); }
 
-/* Choose a lattice of places: each is a run of the fast dimension, or some chunks side by side. Both directions get
- * fewer blocks than the picture can show, by about the same factor. LEAST_CHUNKS holds because few large chunks make no picture. */
+/* Choose places on a lattice: each is a run of the fast dimension, or some chunks side by side. Both dimensions get fewer blocks
+ * than the picture can show, by about the same factor. At least LEAST_CHUNKS are read, as fewer make no picture. */
 static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sample_bytes, int64_t most_bytes)
 {
     const int64_t unit_bytes = slow->unit * fast->unit * sample_bytes;
@@ -60,12 +60,12 @@ static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sam
     slow->blocks = lw_max64(lw_min64(most / fast->blocks, wanted(slow)), 1);
     slow->block = slow->unit;
     fast->block = lw_max64(most_bytes / (slow->blocks * fast->blocks) / unit_bytes, 1) * fast->unit;
-    if (fast->block >= fast->length / fast->blocks)             /* whole rows: read as many as allowed */
+    if (fast->block >= fast->length / fast->blocks)             /* rows are whole: read as many as --read allows */
         slow->blocks = lw_max64(lw_min64(most_bytes / (count_units(fast) * unit_bytes), wanted(slow)), slow->blocks);
 }
 
-/* Read whole rows of the fast dimension, if they are short enough.
- * @param row  bytes of a row, for one unit of the slow dimension */
+/* Choose whole rows of the fast dimension. @return  false: they are too long for --read
+ * @param row  bytes of the rows in one unit of the slow dimension */
 static bool choose_rows(struct extent *slow, struct extent *fast, double row, int64_t most_bytes)
 {
     if (row * (double)wanted(slow) > (double)most_bytes)
@@ -97,11 +97,11 @@ static void plan(struct reading *r, int most_rows, int most_columns, int64_t mos
     x.unit = lw_min64(lw_subject_chunk(subject, subject->x), BATCH_VALUES);
     y.unit = lw_max64(lw_min64(lw_subject_chunk(subject, subject->y) / channels->step, BATCH_VALUES / x.unit), 1);
     y.offset = channels->begin / channels->step;
-    /* Where channels are the fast dimension, those between the chosen ones are read with them. */
+    /* If channels are the fast dimension, the samples between chosen channels are read, too. */
     const int64_t sample = (int64_t)lw_type_bytes(subject->info.type) * (is_x_fast ? 1 : channels->step);
     struct extent *const slow = is_x_fast ? &y : &x, *const fast = is_x_fast ? &x : &y;
 
-    /* Bytes that are read from the file for each unit of the slow dimension: chunks come whole, and so do pages. */
+    /* Bytes that are read for each unit of the slow dimension: storage reads whole chunks and whole pages. */
     enum { PAGE = 4096 };
     const int64_t all = (is_x_fast ? subject->n_x : subject->n_y) * (int64_t)lw_type_bytes(subject->info.type);
     const double row = (double)slow->unit * (double)lw_max64(count_units(fast) * fast->unit * sample, lw_min64(PAGE, all));
@@ -117,14 +117,14 @@ static void plan(struct reading *r, int most_rows, int most_columns, int64_t mos
     r->y = is_x_fast ? of_slow : of_fast;
 }
 
-/* Boxes are added in order, so that sums do not depend on which thread is done first. */
+/* Read a batch, and add its boxes in order, so that sums do not depend on which thread is done first. */
 static int read_batch(struct reading *r, struct lw_error *err)
 {
     const int rc = lw_boxes_read(r->subject->samples, r->boxes, r->n_boxes, r->values, err);
     const double *values = r->values;
     const struct lw_plot_subject *const subject = r->subject;
     const struct lw_raster *const raster = &r->shown->raster;
-    /* Row i of the raster begins with channel i x n_channels / n_rows, rounded down, as columns do. */
+    /* Row i of the raster begins with channel i x n_channels / n_rows, rounded down; columns do likewise. */
     const struct lw_raster rows = {.n_columns = raster->n_rows, .length = r->y.length};
     const bool is_x_fast = lw_subject_is_x_fast(subject);
     for (int b = 0; b < r->n_boxes && rc == LW_OK; b++) {
@@ -159,7 +159,7 @@ static int read_block(struct reading *r, int64_t block_x, int64_t block_y, struc
     return rc;
 }
 
-/* Where samples are left out, a dimension has no more cells than blocks, so that no cell is empty. */
+/* If samples are left out, a dimension has no more cells than blocks, so that no cell is empty. */
 static int count_cells(const struct lw_thinning *t, int64_t most)
 {
     return (int)lw_min64(lw_min64(t->length, most), t->is_whole ? INT64_MAX : t->n_blocks);
@@ -183,7 +183,7 @@ int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, i
     r.values = lw_alloc_array(BATCH_VALUES, sizeof *r.values, "samples", err);
     r.boxes = lw_alloc_array(BATCH_BOXES, sizeof *r.boxes, "samples", err);
     int rc = r.values && r.boxes ? LW_OK : LW_ESYSTEM;
-    const bool is_x_fast = lw_subject_is_x_fast(r.subject);         /* blocks are read in the order of the file */
+    const bool is_x_fast = lw_subject_is_x_fast(r.subject);         /* to read blocks in the order of the file */
     const int64_t n_slow = is_x_fast ? r.y.n_blocks : r.x.n_blocks, n_fast = is_x_fast ? r.x.n_blocks : r.y.n_blocks;
     for (int64_t s = 0; s < n_slow && rc == LW_OK; s++)
         for (int64_t f = 0; f < n_fast && rc == LW_OK; f++)

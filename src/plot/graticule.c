@@ -1,5 +1,5 @@
-/* graticule.c - draws lines of the sky's coordinates over an image, with labels. Each line is followed over the sky in small steps.
- * A step is drawn only if its middle lies amid its ends: no line crosses the picture where a projection cuts the sky open. */
+/* graticule.c - draws labelled lines of the sky's coordinates over an image. Each line is followed in small steps. A step is drawn
+ * only if its middle lies between its ends in the picture: no line crosses the picture where a projection cuts the sky open. */
 #include "plot/kinds.h"
 
 #include <math.h>
@@ -9,11 +9,11 @@
 enum { LONGITUDE, LATITUDE };
 enum { MOST_LINES = 7, LATTICE = 33, N_LATTICE = LATTICE * LATTICE, N_STEPS = 400, N_POINTS = 2 * N_STEPS + 1 };
 
-/* Range of longitude or latitude in the picture, in degrees. */
+/* Visible range of longitude or latitude, in degrees, and the spacing of its lines. */
 struct range {
     double low, high;
-    double per_degree;          /* seconds of time, or of arc, per degree */
-    double step_s;              /* distance of two lines */
+    double per_degree;          /* seconds of time or of arc per degree */
+    double step_s;              /* distance between lines, in these seconds */
 };
 
 struct drawing {
@@ -30,7 +30,7 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Find the range of the values. On a circle, it is the circle without the largest gap. */
+/* Find the range of `values`, which are sorted. On a circle, the range is what remains without the largest gap. */
 static void find_range(double *values, int n, double circle, struct range *range)
 {
     qsort(values, (size_t)n, sizeof *values, compare);
@@ -40,12 +40,12 @@ static void find_range(double *values, int n, double circle, struct range *range
             range->low = values[i];
             range->high = values[i - 1] + circle;
         }
-    const double room = (range->high - range->low) / 16;        /* margin for places between the sampled pixels */
+    const double room = (range->high - range->low) / 16;        /* margin for the places between sampled pixels */
     range->low -= room;
     range->high += room;
 }
 
-/* The least usual step that is not below `least_s`. */
+/* Return the least of the usual steps that is not below `least_s`. */
 static double choose_step(double least_s)
 {
     static const double steps[] = {
@@ -103,10 +103,10 @@ static void write_text(const struct range *range, int axis, double value_s, char
         snprintf(text + used, size - (size_t)used, "%02lld.%0*lld%s", whole % 60, digits, all % second, is_hours ? "s" : "″");
 }
 
-/* Add a label. @return  false: another label of its side is too near */
+/* Add a label, if there is room. @return  false: another label on its side of the picture is too near */
 static bool add_label(struct lw_graticule *graticule, const struct lw_graticule_label *label)
 {
-    const double room[2] = {7 * (double)strlen(label->text), 14};       /* roughly, in the picture's pixels */
+    const double room[2] = {7 * (double)strlen(label->text), 14};       /* size of the label, roughly, in the picture's pixels */
     bool is_free = graticule->n_labels < LW_GRATICULE_MOST_LABELS;
     for (int l = 0; l < graticule->n_labels && is_free; l++) {
         const struct lw_graticule_label *const other = &graticule->labels[l];
@@ -135,7 +135,7 @@ static bool is_inside(const struct lw_graticule *view, const double at[2])
     return at[0] >= view->low[0] && at[0] <= view->high[0] && at[1] >= view->low[1] && at[1] <= view->high[1];
 }
 
-/* Whether a step is drawn. @param p  its ends, 0 and 2, and the point between them, 1 */
+/* Return whether a step is drawn. @param p  ends (0 and 2) and middle (1) of the step, in pixels */
 static bool is_drawn(const struct drawing *d, const struct lw_sky_point *p)
 {
     const double x = (p[2].at[0] - p[0].at[0]) / 2, y = (p[2].at[1] - p[0].at[1]) / 2;
@@ -143,7 +143,7 @@ static bool is_drawn(const struct drawing *d, const struct lw_sky_point *p)
            (is_inside(d->graticule, p[0].at) || is_inside(d->graticule, p[2].at));
 }
 
-/* Label a line: a longitude at the top edge, a latitude at the right edge, a line without room at either on its middle. */
+/* Label a line: a longitude at the top edge, a latitude at the right edge, else at the other edge, else at the line's middle. */
 static void put_label(struct drawing *d, int axis, double value_s, struct lw_graticule_label labels[3], const bool is_there[3])
 {
     const struct range *const range = &d->ranges[axis];
@@ -158,7 +158,7 @@ static void put_label(struct drawing *d, int axis, double value_s, struct lw_gra
     }
 }
 
-/* Draw the line on which longitude or latitude (`axis`) is value_s seconds. */
+/* Draw the line of constant longitude or latitude (`axis`) at value_s seconds. */
 static void draw_line(struct drawing *d, int axis, double value_s)
 {
     const struct range *const along = &d->ranges[1 - axis];
@@ -241,13 +241,13 @@ static void write_labels(const struct lw_graticule *graticule, const double firs
     }
 }
 
-/* White lines within darker ones are visible on any colour. */
+/* Each line is drawn white on a wider dark one, to be visible on any colour. */
 void lw_graticule_plot(const struct lw_graticule *graticule, const double low[2], const double high[2], const char *below,
                        const char *above, const struct lw_script *script)
 {
     static const char *const looks[] = {"linewidth 1.8 linecolor rgb '#90000000'", "linewidth 0.8 linecolor rgb '#40ffffff'"};
     const bool is_there = graticule->sky.wcs;
-    double first[2] = {0}, step[2] = {0};           /* pixel i stands on the panel's axis at first + i x step */
+    double first[2] = {0}, step[2] = {0};           /* pixel i lies at first + i x step on the panel's axis */
     for (int a = 0; a < 2 && is_there; a++) {
         step[a] = (high[a] - low[a]) / (graticule->high[a] - graticule->low[a]);
         first[a] = low[a] - graticule->low[a] * step[a];

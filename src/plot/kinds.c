@@ -65,7 +65,7 @@ void lw_plot_limit(const struct lw_plot *plot, struct lw_colours *colours)
     colours->low = isnan(plot->low) ? colours->low : plot->low;
     colours->high = isnan(plot->high) ? colours->high : plot->high;
     colours->is_signed = colours->low == -colours->high;
-    if (!(colours->low < colours->high))        /* one limit lies beyond all values */
+    if (!(colours->low < colours->high))        /* the limit given lies beyond all values: choose the other */
         *(isnan(plot->low) ? &colours->low : &colours->high) = isnan(plot->low) ? colours->high / 2 - 1 : 2 * colours->low + 1;
 }
 
@@ -148,7 +148,7 @@ void lw_samples_release(struct lw_samples *samples)
 
 /* ---- the sky ---------------------------------------------------------------------------------------------------------- */
 
-/* Coordinates that cannot be read are a warning: the picture then has no lines of the sky. */
+/* Read coordinates of the sky. If they cannot be read, warn, and draw no lines of the sky. */
 static int read_sky(const struct lw_plot_subject *subject, struct lw_sky *sky, struct lw_error *err)
 {
     struct lw_error reason;
@@ -162,7 +162,7 @@ static int read_sky(const struct lw_plot_subject *subject, struct lw_sky *sky, s
     return rc;
 }
 
-/* Results in HDF5 have the coordinates of their input. */
+/* A result in HDF5 has no coordinates of its own: its input's are mapped to it. */
 int lw_plot_open_sky(const struct lw_plot *plot, const struct lw_plot_subject *subject, const double low[2], const double high[2],
                      struct lw_graticule *graticule, struct lw_error *err)
 {

@@ -1,5 +1,5 @@
-/* lines.c - draws the lines of a sparse spectrum, a panel for each channel. Where there are more lines than pixels can show, each
- * column of pixels shows its largest. */
+/* lines.c - draws the lines of a sparse spectrum, a panel for each channel. If there are more lines than columns (half pixels),
+ * each column shows its largest line. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
@@ -14,16 +14,16 @@ enum { CHANNEL, FREQUENCY, MAGNITUDE, N_COLUMNS };
 
 struct spectrum {
     struct lw_plot *plot;
-    int64_t channels[MOST_PANELS];      /* first channels with lines, in the table's order */
+    int64_t channels[MOST_PANELS];      /* the first channels that have lines, in the table's order */
     int n_channels;
     int64_t left_out;                   /* lines of channels that are not shown */
-    double low, high;                   /* range of frequencies */
+    double low, high;                   /* range of frequencies, Hz or cycles per sample */
     bool has_rate;
     struct lw_panels panels;
-    int n_columns;                      /* columns, half a pixel wide */
+    int n_columns;                      /* columns of a panel, half a pixel wide */
     struct line {
         double frequency, magnitude;
-    } *columns;                         /* [n_channels x n_columns], largest line of each column; magnitude -1: none */
+    } *columns;                         /* [n_channels x n_columns], largest line in each column; magnitude -1: no line */
 };
 
 static int each_row(struct spectrum *s, lw_row_fn *visit, struct lw_error *err)
@@ -67,7 +67,7 @@ static void take_line(void *context, const double *row)
         *line = (struct line){row[FREQUENCY], row[MAGNITUDE]};
 }
 
-/* Read the table. The frequency axis covers the whole band of the signal: up to half its rate, or up to 0.5. */
+/* Find the lines to show. The frequency axis covers the whole band of the signal: up to half its rate, or up to 0.5. */
 static int collect(struct spectrum *s, struct lw_error *err)
 {
     const double rate = lw_said_real(&s->plot->subject.notes->dataset, "sample_rate_hz", 0);
@@ -94,7 +94,7 @@ static int collect(struct spectrum *s, struct lw_error *err)
     return each_row(s, take_line, err);
 }
 
-/* @return  number of lines written */
+/* Write the lines of a channel as a data block. @return  number of lines */
 static int write_channel(struct spectrum *s, int channel, double factor)
 {
     int count = 0;
@@ -110,7 +110,7 @@ static int write_channel(struct spectrum *s, int channel, double factor)
     return count;
 }
 
-/* All channels have one scale, so that they can be compared. */
+/* Write the range of the vertical axis, the same for all channels, so that they can be compared. */
 static void write_scale(const struct spectrum *s)
 {
     double least = INFINITY, largest = 0;

@@ -1,6 +1,6 @@
-/* peaks.c - draws the peaks of a table as discs: the stronger the larger. The axes are time and filter; with one filter, time and
- * channel; with one of both, time and signal-to-noise ratio; for peaks in images, column and row. Where there are more peaks than
- * can be told apart, only the strongest of a few pixels is shown. */
+/* peaks.c - draws the peaks of a table as discs, larger for stronger peaks. The axes are time and filter; with one filter, time and
+ * channel; with one of both, time and signal-to-noise ratio; for peaks in images, column and row. Of peaks in the same cell of
+ * CELL_PIXELS pixels only the strongest is shown. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
@@ -13,7 +13,7 @@
 
 enum { CELL_PIXELS = 4 };
 
-/* Columns of the table. For images, `image` stands for the channel and the filter, `column` for x, `row` for the time. */
+/* Columns of the table. In a table of sources `column` is X, `row` is TIME, and `image` is both FILTER and CHANNEL. */
 enum { X, TIME, FILTER, CHANNEL, SNR, N_COLUMNS, N_IMAGE_COLUMNS = 4 };
 static const char *const of_series[N_COLUMNS] = {"index", "time", "filter", "channel", "snr"};
 static const char *const of_images[N_IMAGE_COLUMNS] = {"column", "row", "image", "snr"};
@@ -25,20 +25,20 @@ struct peak {
 struct peaks {
     struct lw_plot *plot;
     bool is_image;
-    void (*visit)(struct peaks *p, const double *row);     /* called for each chosen row, in the pass under way */
-    struct lw_option_range channels;    /* -1: open */
+    void (*visit)(struct peaks *p, const double *row);     /* what the pass under way does with each chosen row */
+    struct lw_option_range channels;    /* chosen channels; -1: open end */
     double begin, end;                  /* --from and --to, seconds from the start of the signal; infinite: not given */
     double low[N_COLUMNS], high[N_COLUMNS];     /* least and largest value of each column, over the chosen rows */
     int64_t count;
-    int by;                             /* column that is y */
-    double x_zero;                      /* subtracted from times, so that they begin at the start of the signal */
-    char start[80];                     /* start of the signal: "2019-03-01T07:55:45 UTC", "GPS second 1126259446"; "": not known */
-    struct lw_notes *bank;              /* owned; notes of the filters' bank; NULL: filters are not named */
-    double view_low[2], view_high[2];   /* visible part of x and y */
+    int by;                             /* column of the table on the vertical axis */
+    double x_zero;                      /* the signal's start, subtracted from times, which then begin at 0 */
+    char start[80];                     /* label of the start: "2019-03-01T07:55:45 UTC", "GPS second 1126259446"; "": not known */
+    struct lw_notes *bank;              /* owned; notes of the bank of filters; NULL: filters have no names */
+    double view_low[2], view_high[2];   /* visible range of the horizontal (0) and the vertical axis (1) */
     struct lw_graticule graticule;      /* sky of a table of sources */
     struct lw_panels panels;
     int n_x, n_y;
-    struct peak *cells;                 /* [n_y x n_x], strongest peak of each; snr -INFINITY: none */
+    struct peak *cells;                 /* [n_y x n_x], strongest peak of each cell; snr -INFINITY: none */
 };
 
 static void visit_row(void *context, const double *row)
@@ -70,7 +70,7 @@ static void note_range(struct peaks *p, const double *row)
     p->count++;
 }
 
-/* If the signal's rate is unknown, all times are equal, and x is the index. */
+/* Return the column for the horizontal axis: if all times are equal, as without a sampling rate, the index. */
 static int x_column(const struct peaks *p) { return !p->is_image && p->high[TIME] > p->low[TIME] ? TIME : X; }
 
 static void take(struct peaks *p, const double *row)
@@ -85,7 +85,7 @@ static void take(struct peaks *p, const double *row)
         *peak = (struct peak){x, row[p->by], row[SNR]};
 }
 
-/* Read --from and --to, in the time scale of the table's start of the signal, in UTC where that is known. */
+/* Read --from and --to as seconds since the signal's start, which the table's attributes give, in UTC if known. */
 static int limit_time(struct peaks *p, struct lw_error *err)
 {
     const struct lw_said *const notes = &p->plot->subject.notes->dataset;
@@ -109,7 +109,7 @@ static int limit_time(struct peaks *p, struct lw_error *err)
     return rc;
 }
 
-/* Find the visible part of x and y: all chosen peaks, with a margin. */
+/* Find the visible range: all chosen peaks, with a margin. */
 static void find_view(struct peaks *p)
 {
     const int x = x_column(p);
@@ -135,7 +135,7 @@ static int collect(struct peaks *p, struct lw_error *err)
         return lw_fail(err, LW_EDATA, "%.500s has no peaks%s: there is nothing to draw", p->plot->subject.name,
                        p->plot->subject.notes->n_rows > 0 ? " in the part that is chosen" : "");
     if (p->is_image)
-        p->by = TIME;                   /* the row */
+        p->by = TIME;                   /* rows of images */
     else if (p->high[FILTER] > p->low[FILTER])
         p->by = FILTER;
     else
@@ -162,7 +162,7 @@ static int compare(const void *left, const void *right)
     return (a->snr > b->snr) - (a->snr < b->snr);
 }
 
-/* Write the peaks, the strongest last, on top. @return  how many are shown */
+/* Write the peaks, the strongest last, so that they lie on top. @return  number of peaks shown */
 static int64_t write_data(struct peaks *p, double factor)
 {
     const int64_t n = (int64_t)p->n_x * p->n_y;
@@ -182,7 +182,7 @@ static int64_t write_data(struct peaks *p, double factor)
     return shown;
 }
 
-/* Label x. Times count from the start of the signal. @return  the factor from x to the unit of the label */
+/* Label the horizontal axis. Times count from the signal's start. @return  factor from x to the unit of the label */
 static double label_x(const struct peaks *p, char *label, size_t size)
 {
     const char *unit;
@@ -195,9 +195,9 @@ static double label_x(const struct peaks *p, char *label, size_t size)
     return factor;
 }
 
-/* ---- what filters are -------------------------------------------------------------------------------------------------- */
+/* ---- names of filters ------------------------------------------------------------------------------------------------- */
 
-/* Attributes of `lapwing filters` that distinguish the filters of a bank; a band has both edges. */
+/* Attributes of a bank that distinguish its filters; a band has a second one, `until`, for its upper edge. */
 static const struct {
     const char *attribute, *until, *label;
 } parameters[] = {
@@ -207,7 +207,7 @@ static const struct {
 };
 
 struct filter_names {
-    const char *label;                  /* NULL: filters are numbered */
+    const char *label;                  /* label of the axis; NULL: filters are numbered */
     struct lw_attribute values, until;  /* borrowed from the bank's notes */
     bool is_band;
 };
@@ -227,7 +227,7 @@ static void find_names(struct peaks *p, const char *dataset, struct filter_names
     }
 }
 
-/* Name the filters after the bank in the result, else after the file that the filters were read from. */
+/* Read the filters' names from the bank in the result, else from the file that the filters were read from. */
 static void name_filters(struct peaks *p, struct filter_names *names)
 {
     const struct lw_plot_subject *const subject = &p->plot->subject;
@@ -240,7 +240,7 @@ static void name_filters(struct peaks *p, struct filter_names *names)
         find_names(p, named, names);
 }
 
-/* Put the filters' names at the ticks, at most some twenty. */
+/* Write the filters' names at the ticks, about 20 at most. */
 static void write_names(const struct peaks *p, const struct filter_names *names)
 {
     enum { MOST_TICKS = 20 };

@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-/* ---- what is asked for --------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------------- */
 
 int lw_picture_kind(const char *name, enum lw_picture *kind, struct lw_error *err)
 {
@@ -68,7 +68,7 @@ int lw_picture_create(const char *name, bool overwrite, struct lw_picture_file *
         return LW_ESYSTEM;
     snprintf(file->part, size, "%s.XXXXXX", name);
     file->fd = mkstemp(file->part);
-    if (file->fd >= 0) {        /* mkstemp's mode is for the owner alone: give it a new file's usual mode, if possible */
+    if (file->fd >= 0) {        /* mkstemp's mode is for the owner alone: set a new file's usual mode, if possible */
         const mode_t mask = umask(0);
         umask(mask);
         (void)fchmod(file->fd, 0666 & ~mask);
@@ -96,7 +96,7 @@ int lw_picture_copy(const struct lw_picture_file *file, FILE *script, struct lw_
     return is_good && !ferror(script) ? LW_OK : lw_fail(err, LW_EIO, "cannot write '%s': %s", file->name, strerror(errno));
 }
 
-/* A file that has got this name in the meantime is left alone, unless --overwrite is given. */
+/* A file that has appeared under this name meanwhile is replaced only with --overwrite. */
 int lw_picture_publish(struct lw_picture_file *file, struct lw_error *err)
 {
     struct stat status;
@@ -127,7 +127,7 @@ void lw_picture_discard(struct lw_picture_file *file)
 
 /* ---- gnuplot ------------------------------------------------------------------------------------------------------- */
 
-/* Start gnuplot. Its messages go to a file of their own, so that neither process waits for the other. @return  an errno */
+/* Start gnuplot. Its messages go to a file of their own, so that neither process waits for the other. @return  0 or an errno */
 static int start(char *argument, int input, int output, int messages, pid_t *process)
 {
     static char name[] = "gnuplot";
@@ -136,7 +136,7 @@ static int start(char *argument, int input, int output, int messages, pid_t *pro
     posix_spawnattr_t attributes;
     sigset_t defaults;
     sigemptyset(&defaults);
-    sigaddset(&defaults, SIGXFSZ);      /* main ignores it, and a child would inherit that */
+    sigaddset(&defaults, SIGXFSZ);      /* main ignores SIGXFSZ, which a child would inherit */
     int rc = posix_spawn_file_actions_init(&files);
     if (rc)
         return rc;
@@ -153,7 +153,7 @@ static int start(char *argument, int input, int output, int messages, pid_t *pro
     return rc;
 }
 
-/* Wait for gnuplot. The reason of a failure is its first line from "line" on: "line 12: undefined variable: x". */
+/* Wait for gnuplot. If it fails, the error has its message from "line" on: "line 12: undefined variable: x". */
 static int wait_for(pid_t process, int messages, struct lw_error *err)
 {
     int status = 0;
@@ -202,7 +202,7 @@ int lw_gnuplot_check(struct lw_error *err)
     return rc;
 }
 
-/* -d: ignore the user's own settings. */
+/* The argument -d makes gnuplot ignore the user's own settings. */
 int lw_gnuplot_draw(FILE *script, int picture, struct lw_error *err)
 {
     static char plain[] = "-d";

@@ -66,7 +66,7 @@ const struct lw_option lw_plot_options[] = {
     {.name = NULL},
 };
 
-/* The file's name without its folder. */
+/* Return a file's name without its folder. */
 static const char *base_of(const char *name)
 {
     const char *const slash = strrchr(name, '/');
@@ -75,7 +75,7 @@ static const char *base_of(const char *name)
 
 /* ---- the input of a result ----------------------------------------------------------------------------------------- */
 
-/* Find the input's file by the name that the run gave, from here or from the result's folder. */
+/* Find the input's file under the name that the run was given, here or relative to the result's folder. */
 static bool find_input(const struct lw_plot_subject *subject, char *name, size_t size)
 {
     const char *const input = lw_said_text(&subject->notes->file, "input");
@@ -113,8 +113,8 @@ static int open_input(struct lw_plot *plot, struct lw_error *err)
     return lw_subject_open(name, &hints, &plot->input, err);
 }
 
-/* An input that cannot be shown counts as none, unless the user asked for it. For a table of
- * sources it only gives their places on the sky. */
+/* Open the input if it is to be drawn or, for a table of sources, gives their places on the sky. An input that cannot be opened is
+ * an error only if the user asked for it. */
 static int choose_input(struct lw_plot *plot, struct lw_error *err)
 {
     const bool is_given = lw_options_given(plot->given, "with-input");
@@ -136,7 +136,7 @@ void lw_plot_find_sources(const char *name, int n, struct lw_sky_point *places, 
 {
     const struct lw_subject_hints hints = {.axis = -1};
     struct lw_plot plot = {0};
-    struct lw_graticule g = {0};        /* low, high: places of pixels 0, 0 and 1, 1 in the input */
+    struct lw_graticule g = {0};        /* low and high: pixels (0, 0) and (1, 1) in the input */
     struct lw_error none;
     if (lw_subject_open(name, &hints, &plot.subject, &none) == LW_OK && open_input(&plot, &none) == LW_OK)
         lw_plot_open_sky(&plot, &plot.subject, (double[]){0, 0}, (double[]){1, 1}, &g, &none);
@@ -150,7 +150,7 @@ void lw_plot_find_sources(const char *name, int n, struct lw_sky_point *places, 
     lw_subject_release(&plot.input);
 }
 
-/* ---- what is drawn ------------------------------------------------------------------------------------------------- */
+/* ---- kind of the picture ----------------------------------------------------------------------------------------------- */
 
 static bool is_bank(const struct lw_plot_subject *subject)
 {
@@ -193,7 +193,7 @@ static int choose_kind(const struct lw_plot *plot, enum lw_plot_kind *kind, stru
     return LW_OK;
 }
 
-/* Refuse a --kind that the dataset cannot be drawn as. */
+/* Set the kind of picture; refuse a --kind as which the dataset cannot be drawn. */
 static int settle_kind(struct lw_plot *plot, struct lw_error *err)
 {
     const struct lw_plot_subject *const subject = &plot->subject;
@@ -215,7 +215,7 @@ static int settle_kind(struct lw_plot *plot, struct lw_error *err)
     return choose_input(plot, err);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------------- */
+/* ---- the steps together ------------------------------------------------------------------------------------------------ */
 
 static int draw(struct lw_plot *plot, struct lw_picture_file *file, struct lw_error *err)
 {
@@ -232,7 +232,7 @@ static int draw(struct lw_plot *plot, struct lw_picture_file *file, struct lw_er
                                                    : lw_gnuplot_draw(plot->script.file, file->fd, err);
 }
 
-/* Options and gnuplot are checked, and the file is created, before anything is read. */
+/* Make the picture. Its file is created before samples are read, so that a wrong name is reported at once. */
 static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
 {
     char title[4 * LW_MAX_PATH];
@@ -261,7 +261,7 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
     return rc;
 }
 
-/* Read LOW:HIGH, either of which may be left out. */
+/* Read --limits LOW:HIGH, of which one may be left out. */
 static int read_limits(struct lw_plot *plot, struct lw_error *err)
 {
     const char *const text = lw_options_text(plot->given, "limits"), *const colon = text ? strchr(text, ':') : NULL;
@@ -300,7 +300,7 @@ static int plot_alone(const char *name, const struct lw_subject_hints *hints, co
     int rc;
     if ((rc = read_options(&plot, err)) || (rc = lw_subject_open(name, hints, &plot.subject, err)))
         goto done;
-    /* survey.h5:/strain/raw gives survey.strain-raw.png. */
+    /* The default name for survey.h5:/strain/raw is survey.strain-raw.png. */
     const char *const file = plot.subject.info.file, *const dot = strrchr(base_of(file), '.');
     const size_t length = dot && dot != base_of(file) ? (size_t)(dot - file) : strlen(file);
     const char *const path = plot.subject.info.path + strspn(plot.subject.info.path, "/");
@@ -317,7 +317,7 @@ done:
     return rc;
 }
 
-/* Draw several files that are one axis; all ranks share the looks at them. */
+/* Draw several files that form one axis. All ranks describe the files; rank 0 draws. */
 static int plot_joined(struct lw_comm *comm, const char *names, struct lw_subject_hints *hints, const struct lw_options *given,
                        struct lw_error *err)
 {
@@ -347,7 +347,7 @@ int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options
     };
     struct lw_names found = {0};
     struct lw_dataset_info info;
-    struct lw_error none;           /* errors here are left to plot_alone, which meets and reports them again */
+    struct lw_error none;           /* ignored: plot_alone meets and reports the same error */
     int rc;
     if ((rc = lw_hints_take(given, &hints.file, err)) || (rc = lw_names_find(comm, names, &found, err)))
         return rc;

@@ -3,6 +3,9 @@
  *     options --> subject: the dataset and its dimensions --> a kind of picture gathers samples or rows in cells (raster)
  *             --> gnuplot's text (script) --> gnuplot's process --> the picture's file
  *
+ * A picture has one or several panels (axes with data), one above the other. A panel of samples has a raster of cells, at most one
+ * for each pixel; a cell sums up its samples. The note is small print on what the picture leaves out.
+ *
  *     plot.c        options, what is drawn and how, the order of the steps
  *     subject.c     a dataset, the meaning of its dimensions, units
  *     gather.c      reads samples into a raster; raster.c: the raster itself
@@ -19,11 +22,11 @@
 
 extern const struct lw_option lw_plot_options[];
 
-/** Draw a picture as the options `given` ask. Rank 0 works, and all ranks return the same code. Collective.
- * @param names  "FILE" or "FILE:/dataset", or several that are one axis, as io/names.h takes them */
+/** Draw a picture as the options `given` ask. Rank 0 draws; all ranks return the same code. Collective.
+ * @param names  "FILE", "FILE:/dataset", or several files that form one axis, in the form of io/names.h */
 int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options *given, struct lw_error *err);
 
 /** Find where sources of the table "FILE:/path" lie on the sky. Not collective.
- * @param places  in: their columns and rows; out: longitudes and latitudes in degrees; LW_SKY_MOST at most
- * @param sky  set, and closed: its text names the coordinates. Without a text they are unknown, and `places` stay as they are */
+ * @param places  in: columns and rows; out: longitudes and latitudes in degrees; LW_SKY_MOST at most
+ * @param sky  set, and already closed: `text` names the coordinates; if it is "", they are unknown, and `places` unchanged */
 void lw_plot_find_sources(const char *name, int n, struct lw_sky_point *places, struct lw_sky *sky);

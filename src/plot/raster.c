@@ -11,7 +11,7 @@ void lw_raster_clear(const struct lw_raster *raster)
         raster->cells[i] = (struct lw_cell){.least = INFINITY, .largest = -INFINITY};
 }
 
-/* part x length / n without overflow: lengths have up to 63 bits. */
+/* Return part x length / n without overflow: lengths have up to 63 bits. */
 static int64_t share(int64_t length, int64_t part, int64_t n) { return length / n * part + length % n * part / n; }
 
 int64_t lw_raster_begin(const struct lw_raster *raster, int column) { return share(raster->length, column, raster->n_columns); }
@@ -86,7 +86,7 @@ struct lw_thinning lw_thinning_spread(int64_t length, int64_t offset, int64_t un
     };
 }
 
-/* Blocks of a whole dimension are counted from the unit that contains the first sample. */
+/* If all samples are read, blocks are counted from the unit that contains the first sample. */
 void lw_thinning_block(const struct lw_thinning *t, int64_t b, int64_t *first, int64_t *count)
 {
     int64_t begin = b * t->block - t->offset % t->unit, end = begin + t->block;
@@ -111,7 +111,7 @@ static int compare(const void *left, const void *right)
 struct lw_colours lw_colours_choose(double *values, int64_t n, bool is_log)
 {
     int64_t kept = 0;
-    for (int64_t i = 0; i < n; i++) {       /* values that count move to the front */
+    for (int64_t i = 0; i < n; i++) {       /* move the values that count to the front */
         const double value = values[i];
         if (!isfinite(value) || (is_log && value <= 0))
             continue;
@@ -127,7 +127,7 @@ struct lw_colours lw_colours_choose(double *values, int64_t n, bool is_log)
     if (c.is_signed) {
         c.low = -size;
         c.high = size;
-    } else if (!(c.low < c.high)) {     /* all alike */
+    } else if (!(c.low < c.high)) {     /* all values are equal */
         c.high = c.low + (c.low != 0 ? fabs(c.low) : 1);
     }
     return c;

@@ -15,12 +15,12 @@ struct bank {
     struct lw_plot *plot;
     int64_t n_taps;
     int parts;
-    double rate_hz;                     /* 0: not known */
+    double rate_hz;                     /* sampling rate; 0: not known */
     int64_t filters[MOST_FILTERS];
     int n_filters;
     int64_t left_out;
-    double *all;                        /* [filters x n_taps x parts] */
-    const double *taps;                 /* filter that is drawn, in `all` */
+    double *all;                        /* taps of all filters of the bank, [filters x n_taps x parts] */
+    const double *taps;                 /* taps of the filter that is drawn, part of `all` */
     double *work;
     int64_t points;
     double largest_db;
@@ -28,7 +28,7 @@ struct bank {
     struct lw_panels panels;
 };
 
-/* Brewer's Dark2: colours that stay distinct for many colour-blind readers. */
+/* Colours of the filters, most from Brewer's Dark2, which colour-blind readers can mostly tell apart. */
 static const char *const colours[MOST_FILTERS] = {
     "#1b6ca8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#444444",
 };
@@ -67,13 +67,13 @@ static int read_taps(struct bank *bank, struct lw_error *err)
     return rc ? rc : lw_format_read_numbers(format, info, bank->all, err);
 }
 
-/* A complex tap is shown by its magnitude. */
+/* Return tap m; of a complex tap, the magnitude. */
 static double impulse(const struct bank *bank, int64_t m)
 {
     return bank->parts == 2 ? hypot(bank->taps[2 * m], bank->taps[2 * m + 1]) : bank->taps[m];
 }
 
-/* Write the impulse response. With more taps than pixels, each column shows its least and its largest tap, in their order. */
+/* Write the impulse response. If there are more taps than columns, each column shows its least and its largest tap, in order. */
 static void write_impulse(struct bank *bank, double step)
 {
     FILE *const file = bank->plot->script.file;
@@ -93,7 +93,7 @@ static void write_impulse(struct bank *bank, double step)
     lw_script_data_end(&bank->plot->script);
 }
 
-/* Value k of `work` is at frequency k / points; for complex taps, the upper half has the negative frequencies. */
+/* Return the magnitude at frequency k / points, k negative for negative frequencies (the upper half of `work`). */
 static double response(const struct bank *bank, int64_t k) { return bank->work[(k + bank->points) % bank->points]; }
 
 static void write_response(struct bank *bank, double low, double high, double factor)
@@ -114,7 +114,7 @@ static void write_response(struct bank *bank, double low, double high, double fa
     lw_script_data_end(&bank->plot->script);
 }
 
-/* Name a filter by an attribute of the bank that has a number for each filter. */
+/* Name a filter by its number and an attribute of the bank that has a value for each filter. */
 static void name_filter(const struct bank *bank, int f, char *text, size_t size)
 {
     static const struct {

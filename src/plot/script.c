@@ -8,7 +8,7 @@
 
 /* ---- texts --------------------------------------------------------------------------------------------------------- */
 
-/* @return  whether the byte continues a character of UTF-8 */
+/* Return whether a byte continues a character of UTF-8. */
 static bool is_continued(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
 void lw_script_text(const struct lw_script *script, const char *text)
@@ -102,12 +102,12 @@ void lw_script_panels(struct lw_script *script, const struct lw_panels *panels)
     }
 }
 
-/* Place of a panel, in pixels from the lower left corner. */
+/* Edges of a panel, in pixels from the lower left corner of the picture. */
 struct place {
     double left, right, bottom, top;
 };
 
-/* A panel with an aspect is made as large as fits, from the left. */
+/* A panel with a fixed aspect is as large as fits, at the left edge. */
 static struct place place_of(const struct lw_script *script, const struct lw_panels *panels, int number)
 {
     const int height = lw_panels_height(script, panels), width = lw_panels_width(script, panels);
@@ -142,7 +142,7 @@ void lw_script_panel(const struct lw_script *script, const struct lw_panels *pan
 {
     const int width = lw_panels_width(script, panels);
     if (panel->number > 0)
-        fputs("unset label 1\nunset label 2\n", script->file);       /* each plot would draw them again */
+        fputs("unset label 1\nunset label 2\n", script->file);       /* else each panel would draw them again */
     const struct place place = place_of(script, panels, panel->number);
     fprintf(script->file, "set lmargin at screen %.6f\nset rmargin at screen %.6f\nset tmargin at screen %.6f\n"
                           "set bmargin at screen %.6f\n",
@@ -175,7 +175,7 @@ void lw_script_end(const struct lw_script *script) { fputs("unset multiplot\n", 
 
 /* ---- colours ------------------------------------------------------------------------------------------------------- */
 
-/* matplotlib's viridis, perceptually uniform, at every sixteenth. For values of both signs: Brewer's RdBu, of even lightness. */
+/* Colours: every sixteenth of matplotlib's viridis, which is perceptually uniform. For values of both signs: Brewer's RdBu. */
 static const char viridis[] =
     "0 '#440154',1 '#481a6c',2 '#472f7d',3 '#414487',4 '#39568c',5 '#31688e',6 '#2a788e',7 '#23888e',8 '#1f988b',9 '#22a884',"
     "10 '#35b779',11 '#54c568',12 '#7ad151',13 '#a5db36',14 '#d2e21b',15 '#fde725'";

@@ -20,26 +20,26 @@ struct lw_script {
     enum lw_picture picture;
     int width, height;
     const char *title;          /* title above all panels; borrowed */
-    char note[200];             /* small print below them: what the picture leaves out */
-    int n_data;                 /* number of blocks of data so far */
+    char note[200];             /* small print at the bottom: what the picture leaves out */
+    int n_data;                 /* number of data blocks so far */
 };
 
-/* Layout of the panels, which are alike but for their place one above the other. */
+/* Layout of the panels, which have one size and stand one above the other. */
 struct lw_panels {
     int count;
-    int left, right;            /* room beside the panels, for labels and the scale of colours */
-    int gap;                    /* pixels from one panel to the next */
-    int over, beside;           /* room for labels between a panel and its title, and between a panel and its scale of colours */
+    int left, right;            /* pixels beside the panels, for labels and the scale of colours */
+    int gap;                    /* pixels between two panels */
+    int over, beside;           /* pixels for labels between a panel and its title, and between a panel and its scale of colours */
     bool has_titles;            /* panels have titles of their own */
     double aspect;              /* height of a panel divided by its width; 0: any */
 };
 
-/* A panel. */
+/* A panel: axes with data. */
 struct lw_panel {
-    int number;                 /* 0 is the topmost */
-    const char *title;          /* NULL: none */
-    const char *x_label, *y_label;      /* NULL: none, and for x no numbers either */
-    double x_low, x_high, y_low, y_high;        /* y_low == y_high: gnuplot's own range; low > high: downwards */
+    int number;                 /* number from the top, 0 first */
+    const char *title;          /* NULL: no title */
+    const char *x_label, *y_label;      /* NULL: no label, and for x no numbers at the ticks */
+    double x_low, x_high, y_low, y_high;        /* low == high: gnuplot chooses; low > high: reversed axis */
     bool is_utc;                /* x is in seconds since 1970: ticks are times of the day */
     bool log_x, log_y;
 };
@@ -47,13 +47,13 @@ struct lw_panel {
 /** Write the head: terminal, size, fonts. */
 void lw_script_begin(struct lw_script *script);
 
-/** Write a text from outside as a string. */
+/** Write a text that comes from a file or the user as a gnuplot string. */
 void lw_script_text(const struct lw_script *script, const char *text);
 
-/** Write such a text, shortened in the middle to fit a line of `width` pixels. */
+/** Write the same, shortened in the middle to fit a line of `width` pixels. */
 void lw_script_line(const struct lw_script *script, const char *text, int width);
 
-/** Begin a block of data: lines of numbers, or empty ones, until lw_script_data_end. @return  its number, for "$data%d" */
+/** Begin a data block; the caller then writes lines of numbers. @return  number of the block, which is named "$data%d" */
 int lw_script_data(struct lw_script *script);
 void lw_script_data_end(const struct lw_script *script);
 
@@ -65,6 +65,6 @@ void lw_script_end(const struct lw_script *script);
 int lw_panels_width(const struct lw_script *script, const struct lw_panels *panels);
 int lw_panels_height(const struct lw_script *script, const struct lw_panels *panels);
 
-/** Write the colours from low to high for the panel that follows: a scale beside it, and above that its label. */
+/** Write the range of colours for the next panel: a scale of colours beside the panel, and a label above the scale. */
 void lw_script_colours(const struct lw_script *script, const struct lw_panels *panels, int number, const struct lw_colours *colours,
                        const char *label, bool is_log);

@@ -1,13 +1,13 @@
-/* series.c - draws series one above the other. Where there are more samples than pixels, each column of pixels shows the range from
- * the least to the largest of its samples. */
+/* series.c - draws series one above the other. If there are more samples than pixels, each column of pixels shows the range from
+ * its least to its largest sample. */
 #include "plot/kinds.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_FREQUENCIES = 1 << 15 };     /* a logarithmic axis needs more columns than pixels */
+enum { MOST_FREQUENCIES = 1 << 15 };     /* columns of a logarithmic axis: more than pixels, as low frequencies are stretched */
 
-/* Whether the subject is the power spectrum that whitened a result's filters; it is drawn with both axes logarithmic. */
+/* Return whether the subject is the power spectrum that whitened a result's filters; both its axes are logarithmic. */
 static bool is_psd(const struct lw_plot *plot)
 {
     return strcmp(plot->subject.info.path, "/psd") == 0 &&
@@ -44,7 +44,7 @@ static void add_input(struct lw_plot *plot, struct lw_samples *series, int64_t c
         snprintf(shown->title, sizeof shown->title, "input: %.300s", plot->input.info.path);
 }
 
-/* Each channel of the input stands above that channel of the result with all its filters. */
+/* Choose the panels. Each channel of the input stands above the same channel of the result, which has a panel for each filter. */
 static int choose(struct lw_plot *plot, struct lw_samples *series, struct lw_error *err)
 {
     const int rc = lw_samples_choose(plot, series, err);
@@ -69,7 +69,7 @@ static int choose(struct lw_plot *plot, struct lw_samples *series, struct lw_err
     return LW_OK;
 }
 
-/* Columns of one sample are joined by a line; other columns show their range. */
+/* Write a column: its position, least and largest value. If each column is one sample, draw() joins the columns by a line. */
 static void write_column(const struct lw_plot *plot, const struct lw_samples *series, const struct lw_shown *shown, int column)
 {
     const struct lw_raster *const raster = &shown->raster;
@@ -91,7 +91,7 @@ static void write_column(const struct lw_plot *plot, const struct lw_samples *se
             largest);
 }
 
-/* Outputs at either end that depend on samples beyond it. Results of earlier versions have it for mode same only. */
+/* Return how many outputs at either end depend on samples beyond it. Results of earlier versions tell for mode same only. */
 static double count_ends(const struct lw_said *notes)
 {
     const double taps = lw_said_real(notes, "filter_taps", 0);
@@ -109,7 +109,7 @@ static int gather(struct lw_plot *plot, struct lw_samples *series, struct lw_sho
     const int rc = lw_plot_gather(plot, shown, series->count, 1, most, err);
     if (rc)
         return rc;
-    /* A filter rings where the signal begins and ends: outputs that depend on samples beyond the ends do not set the scale. */
+    /* Filters ring at the ends of the signal: outputs that depend on samples beyond the ends do not set the scale. */
     const struct lw_raster *const raster = &shown->raster;
     const double ends = count_ends(&shown->subject->notes->dataset) / lw_plot_map_input(plot).step;
     double low = INFINITY, high = -INFINITY;
@@ -126,7 +126,7 @@ static int gather(struct lw_plot *plot, struct lw_samples *series, struct lw_sho
     if (ends > 0 && !plot->is_log && low < high) {
         shown->low = low - 0.05 * (high - low);
         shown->high = high + 0.05 * (high - low);
-    } else if (!has_values) {           /* gnuplot finds no scale where no value is finite */
+    } else if (!has_values) {           /* without finite values gnuplot finds no range */
         shown->high = 1;
     }
     shown->data = lw_script_data(&plot->script);

@@ -15,7 +15,7 @@ static int fail(int status, struct lw_error *err)
     return lw_fail(err, status == WCSERR_MEMORY ? LW_ESYSTEM : LW_EDATA, "WCSLIB reports '%s'", wcs_errmsg[status]);
 }
 
-/* Write the keywords as FITS cards. WCSAXES is left out: WCSLIB would allocate as many axes as it says. */
+/* Write the keywords as FITS cards. WCSAXES is left out: WCSLIB would allocate as many axes as it names. */
 static int write_header(const struct lw_said *header, struct lw_fits_cards *cards, struct lw_error *err)
 {
     const int rc = lw_fits_cards_begin(cards, err);
@@ -30,7 +30,7 @@ static int write_header(const struct lw_said *header, struct lw_fits_cards *card
     return lw_fits_cards_finish(cards, err);
 }
 
-/* Take the image's two axes without all others, if both are celestial. */
+/* Keep only the first two axes, those of the image, if both are celestial. */
 static int take_celestial(struct wcsprm *all, struct lw_sky *sky, struct lw_error *err)
 {
     int axes[100] = {WCSSUB_CELESTIAL}, n_axes = 1, fixed[NWCSFIX], status;     /* keywords have room for 99 axes */
@@ -50,7 +50,7 @@ static int take_celestial(struct wcsprm *all, struct lw_sky *sky, struct lw_erro
     return LW_OK;
 }
 
-/* Where the axes have several descriptions, take the one without a letter. */
+/* If the axes have several sets of coordinates, the one without a letter (the primary) is taken. */
 int lw_sky_open(const struct lw_said *header, struct lw_sky *sky, struct lw_error *err)
 {
     struct lw_fits_cards cards;
@@ -75,7 +75,7 @@ void lw_sky_close(struct lw_sky *sky)
     sky->wcs = NULL;
 }
 
-/* The longitude may be the second axis: then the two are swapped. */
+/* If the longitude is the second axis, the two coordinates are swapped. */
 void lw_sky_find(const struct lw_sky *sky, bool is_back, int n, const struct lw_sky_point *from, struct lw_sky_point *to)
 {
     double in[2 * LW_SKY_MOST], out[2 * LW_SKY_MOST], plane[2 * LW_SKY_MOST], phi[LW_SKY_MOST], theta[LW_SKY_MOST];

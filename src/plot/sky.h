@@ -6,24 +6,24 @@
 struct wcsprm;
 
 struct lw_sky {
-    struct wcsprm *wcs;         /* owned; NULL: the image has no coordinates of the sky */
+    struct wcsprm *wcs;         /* owned; NULL: no coordinates of the sky */
     bool is_in_hours;           /* the longitude is a right ascension */
-    char text[64];              /* "RA and DEC (FK5)" */
+    char text[64];              /* names of the coordinates: "RA and DEC (FK5)" */
 };
 
 enum { LW_SKY_MOST = 1200 };
 
-/* A column and row, counted from 0, or a longitude and latitude in degrees. */
+/* A point: column and row of a pixel, counted from 0, or longitude and latitude in degrees. */
 struct lw_sky_point {
     double at[2];
 };
 
-/** Take the coordinates from an image's keywords. Close `sky` whatever the outcome; one of all zeros may be closed, too. LW_EDATA:
- * the coordinates make no sense, or need tables. LW_ESYSTEM: no memory. */
+/** Read the coordinates of the sky from an image's keywords. Close `sky` whatever the outcome; one of all zeros may be closed, too.
+ * LW_EDATA: the coordinates make no sense, or need tables. LW_ESYSTEM: no memory. */
 int lw_sky_open(const struct lw_said *header, struct lw_sky *sky, struct lw_error *err);
 void lw_sky_close(struct lw_sky *sky);
 
-/** Convert pixels to places on the sky, or back: LW_SKY_MOST points at most. A point without counterpart becomes NaN. */
+/** Convert pixels to places on the sky (is_back: back), at most LW_SKY_MOST. A point without counterpart becomes NaN. */
 void lw_sky_find(const struct lw_sky *sky, bool is_back, int n, const struct lw_sky_point *from, struct lw_sky_point *to);
 
 /** Return the name of the library, "WCSLIB 7.12". */

@@ -11,7 +11,7 @@
 
 /* ---- which dataset ------------------------------------------------------------------------------------------------- */
 
-/* Dataset to draw if the user names none: the first of these in the file. */
+/* Datasets to draw if the user names none: the first of these that is in the file. */
 static const char *const preferred[] = {
     "/filtered", "/convolved", "/spectrum", "/peaks", "/best/value", "/blocks/rms", "/blocks/max", "/blocks/mean", "/taps",
     "/signal", "/image",
@@ -38,7 +38,7 @@ static void name_it(struct lw_plot_subject *subject)
     snprintf(subject->name, sizeof subject->name, "%s", lw_name_of(subject->info.file, subject->info.path).text);
 }
 
-/* The file has none of these: its format chooses the dataset with the data, or refuses. */
+/* Let the format choose the dataset with the data, or refuse, if the file has no preferred dataset. */
 static int let_format_choose(const struct lw_hints *hints, struct lw_plot_subject *subject, struct lw_error *err)
 {
     const int rc = lw_examine_dataset(subject->name, hints, LW_USE_NUMBERS, &subject->info, err);
@@ -69,7 +69,6 @@ static int choose_dataset(const char *name, const struct lw_subject_hints *hints
 
 /* ---- what its dimensions are --------------------------------------------------------------------------------------- */
 
-/* Name that the format gives, or else the file's own label. */
 const char *lw_subject_dimension(const struct lw_plot_subject *subject, int dimension)
 {
     const char *const name = subject->info.coordinates[dimension].name;
@@ -84,7 +83,7 @@ static int find_dimension(const struct lw_plot_subject *subject, const char *nam
     return -1;
 }
 
-/* The last dimension longer than 1 that is neither `one` nor `two`; -1: none. */
+/* Return the last dimension longer than 1 that is neither `one` nor `two`; -1: there is none. */
 static int find_other(const struct lw_plot_subject *subject, int one, int two)
 {
     for (int d = subject->info.n_dims - 1; d >= 0; d--)
@@ -110,7 +109,7 @@ static int find_axis(const struct lw_plot_subject *subject)
     return axis;
 }
 
-/* Samples without a rate and without a named axis are pixels. */
+/* A dataset of two dimensions without a rate and without a named axis is an image. */
 static bool looks_like_image(const struct lw_plot_subject *subject, const struct lw_subject_hints *hints)
 {
     if (hints->shape != LW_SHAPE_AUTO || hints->axis >= 0)
@@ -159,7 +158,7 @@ int lw_subject_open(const char *name, const struct lw_subject_hints *hints, stru
     *subject = (struct lw_plot_subject){.x = -1, .y = -1, .z = -1};
     if (!(subject->notes = lw_alloc(sizeof *subject->notes, "attributes", err)))
         return LW_ESYSTEM;
-    if (hints->joined) {    /* the first of many files stands for all where names and attributes are concerned */
+    if (hints->joined) {    /* names and attributes are those of the first of many files */
         subject->info = *lw_reader_info(hints->joined);
         name_it(subject);
     } else if ((rc = choose_dataset(name, hints, subject, err))) {
@@ -167,7 +166,7 @@ int lw_subject_open(const char *name, const struct lw_subject_hints *hints, stru
     }
     if ((rc = lw_notes_read(subject->name, &hints->file, subject->notes, err)))
         return rc;
-    subject->is_table = !hints->joined && subject->notes->n_columns > 2;        /* two columns: a complex number */
+    subject->is_table = !hints->joined && subject->notes->n_columns > 2;        /* two columns are a complex number, not a table */
     if (!subject->is_table) {
         if ((!subject->info.n_dims &&
              (rc = lw_examine_dataset(subject->name, &hints->file, LW_USE_NUMBERS, &subject->info, err))) ||
@@ -231,7 +230,7 @@ bool lw_subject_is_upward(const struct lw_plot_subject *subject)
 
 /* ---- labels -------------------------------------------------------------------------------------------------------- */
 
-/* Unit, and the smallest span that is shown in it. */
+/* The table has each unit and the smallest span for which it is used. */
 double lw_label_time_unit(double span_s, const char **unit)
 {
     static const struct {
@@ -261,7 +260,7 @@ double lw_label_frequency_unit(double most_hz, const char **unit)
     return steps[s].size > 0 ? 1 / steps[s].size : 1;
 }
 
-/* Label an axis of plain numbers, with a unit or without. */
+/* Label an axis of plain numbers; `unit` may be "". */
 static void label_plain(double first, double step, const char *name, const char *unit, struct lw_plot_axis *axis)
 {
     *axis = (struct lw_plot_axis){.first = first, .step = step, .factor = 1};
@@ -295,7 +294,7 @@ static void label_time(const struct lw_axis_metadata *metadata, double span_s, s
         snprintf(axis->label, sizeof axis->label, "time (%s)", unit);
 }
 
-/* Label a dimension by its own coordinates. */
+/* Label a dimension by its coordinates in the file, if they are regular. */
 static void label_coordinate(const struct lw_plot_subject *subject, int dimension, const char *fallback, struct lw_plot_axis *axis)
 {
     const struct lw_coordinate *const c = &subject->info.coordinates[dimension];
@@ -303,7 +302,7 @@ static void label_coordinate(const struct lw_plot_subject *subject, int dimensio
     const bool is_pixel = subject->is_image && strcmp(name, "row") != 0 && strcmp(name, "column") != 0;
     if (c->is_regular && c->step != 0)
         label_plain(c->first, c->step, name[0] ? name : fallback, c->unit, axis);
-    else    /* projected coordinates, as most celestial ones are, are not linear along an axis */
+    else    /* celestial coordinates are mostly projected, and not linear along an axis */
         label_plain(0, 1, name[0] && !is_pixel ? name : fallback, is_pixel ? "pixels" : "", axis);
 }
 
@@ -323,7 +322,7 @@ void lw_subject_label_x(const struct lw_plot_subject *subject, int64_t begin, in
     label_time(metadata, (double)(end - begin) * axis->step, axis);
 }
 
-/* Channels of a result without coordinates are numbered as in its input. */
+/* Channels of a result without coordinates have the numbers of the input's channels. */
 void lw_subject_label_y(const struct lw_plot_subject *subject, struct lw_plot_axis *axis)
 {
     const struct lw_said *const notes = &subject->notes->dataset;
@@ -337,7 +336,7 @@ void lw_subject_label_y(const struct lw_plot_subject *subject, struct lw_plot_ax
     axis->step = lw_said_real(notes, "channel_step", 1);
 }
 
-/* Values are named by the file, else by the dataset's name, unless that begins with no letter. */
+/* The values' name is the file's long_name, else the dataset's name if that begins with a letter, else "value". */
 const char *lw_subject_label_values(const struct lw_plot_subject *subject, const char *what, char *text, size_t size)
 {
     const char *const slash = strrchr(subject->info.path, '/'), *const name = slash ? slash + 1 : subject->info.path;

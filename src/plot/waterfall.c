@@ -1,4 +1,4 @@
-/* waterfall.c - draws values as colours: channels over the axis, and images, with lines of the sky's coordinates. */
+/* waterfall.c - draws values as colours: channels over the axis, or images, these with lines of the sky's coordinates. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
@@ -18,7 +18,7 @@ static int add_input(struct lw_plot *plot, struct lw_samples *images, struct lw_
                             plot->input.n_x);
     shown->y.begin = map.channels.begin + y->begin * map.channels.step;
     shown->y.step = y->step * map.channels.step;
-    if (shown->y.begin < 0)              /* mode full: the first rows lie before the input's first row */
+    if (shown->y.begin < 0)              /* with --mode full the result's first rows lie before the input's first row */
         shown->y.begin += lw_divide_up(-shown->y.begin, shown->y.step) * shown->y.step;
     shown->y.end = lw_min64(map.channels.begin + (y->end - 1) * map.channels.step + 1, plot->input.n_y);
     snprintf(shown->title, sizeof shown->title, "input: %.300s", plot->input.info.path);
@@ -47,14 +47,14 @@ static int choose(struct lw_plot *plot, struct lw_samples *images, struct lw_err
     return LW_OK;
 }
 
-/* A logarithmic scale shows the magnitude. */
+/* Return the value shown of a cell: its magnitude on a logarithmic scale. */
 static double shown_value(const struct lw_plot *plot, const struct lw_shown *shown, int64_t cell)
 {
     const double value = lw_cell_value(&shown->raster.cells[cell], shown->show);
     return plot->is_log ? fabs(value) : value;
 }
 
-/* Values below a logarithmic scale, 0 included, get its lowest colour. */
+/* Write the values of all cells. On a logarithmic scale, values below its range (as 0) get the lowest colour. */
 static void write_data(struct lw_plot *plot, struct lw_shown *shown)
 {
     const struct lw_raster *const raster = &shown->raster;
@@ -78,8 +78,8 @@ static int gather(struct lw_plot *plot, struct lw_samples *images, struct lw_sho
                             lw_panels_width(&plot->script, &images->panels), err);
     if (rc)
         return rc;
-    /* Values of both signs: where few samples share a cell, the one farthest from zero, so that waves stay waves; where many do,
-     * the rms value, as a mean would only show that they cancel. Values of one sign: the mean. */
+    /* Values of one sign: a cell shows the mean. Values of both signs: the sample farthest from zero, so that waves stay waves;
+     * with many samples in a cell the rms value, as a mean would only show that they cancel. */
     enum { MOST_FOR_EXTREMES = 32 };
     const struct lw_raster *const raster = &shown->raster;
     int64_t negative = 0, filled = 0, samples = 0;
@@ -108,7 +108,7 @@ static int gather(struct lw_plot *plot, struct lw_samples *images, struct lw_sho
     return LW_OK;
 }
 
-/* gnuplot needs the centres of cells: cell i of n is `size` wide and begins at low + i x size. */
+/* gnuplot takes the centres of cells: cell i begins at x_low + i dx, y_low + i dy. */
 static void draw(const struct lw_plot *plot, const struct lw_samples *images, int number)
 {
     const struct lw_shown *const shown = &images->list[number];
