@@ -1,5 +1,5 @@
-/* kernels.cu - launcher and filter banks of the overlap-save kernels. A bank has the twiddle powers and the filters' spectra in the
- * threads' order; it is made once, in double. */
+/* kernels.cu - launcher and filter banks of the overlap-save kernels. A bank has twiddle powers and the filters' spectra in the
+ * order that threads read; it is made once, in double. */
 #include "base/integers.h"
 #include "gpu/device/fft.cuh"
 #include "gpu/device/launch.cuh"
@@ -10,7 +10,7 @@
 
 /* ---- the bank ------------------------------------------------------------------------------------------------------ */
 
-/* roots[k] = exp(-2 pi i k / n), one thread each. */
+/* Fill roots[k] = exp(-2 pi i k / n), k < n, one thread each. */
 __global__ void ols_roots(double2 *roots, int n)
 {
     const int k = blockIdx.x * blockDim.x + threadIdx.x;
@@ -18,9 +18,9 @@ __global__ void ols_roots(double2 *roots, int n)
         roots[k] = exact_root<double2>(k, n);
 }
 
-/* spectra[f][..] = (1 / N) sum_j taps[f][j] exp(-2 pi i j k / N) by the definition, one thread per bin, the taps delayed by `delay`
- * samples. Thread t's m-th bin in a segment's transform is k = P (t mod E) + t / E + T m. In single precision the bins m and m + 1
- * of a thread are adjacent (one 16-byte load). */
+/* Fill spectra[f] with the bins (1 / N) sum_j taps[f][j] exp(-2 pi i (j + delay) k / N), by the definition, one thread per bin. In
+ * a segment's transform, bin m of thread t is k = P (t mod E) + t / E + T m. The order is m, t; in single precision m / 2, t, m %
+ * 2, so that a 16-byte load has two bins of a thread. */
 template <class C> __global__ void ols_spectra(C *spectra, const double2 *roots, const double *taps, bool taps_complex,
                                                int n_filters, int64_t n_taps, int delay, int radix, int outer_radix)
 {
@@ -70,7 +70,7 @@ int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps,
         fill_bank<float2>(&plan->spec, k, &layout, taps, bank, stream);
     else
         fill_bank<double2>(&plan->spec, k, &layout, taps, bank, stream);
-    /* Dynamic shared memory beyond the default must be asked for, kernel by kernel. */
+    /* Each kernel must be allowed dynamic shared memory beyond the default. */
     const cudaFuncAttribute attribute = cudaFuncAttributeMaxDynamicSharedMemorySize;
     cudaError_t failed = cudaGetLastError();
     if (!failed)
@@ -84,7 +84,7 @@ int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps,
 
 /* ---- the launch ---------------------------------------------------------------------------------------------------- */
 
-/* Thread blocks (or clusters) that the device runs at a time: `each` on each of n_sm multiprocessors (or groups of them). */
+/* Thread blocks (or clusters) that the device runs at a time: `each` on each of n_sm multiprocessors (or groups for clusters). */
 struct Resident {
     int n_sm, each;
 };
@@ -103,14 +103,14 @@ static cudaError_t resident_blocks(const OlsKernel *k, Resident *blocks)
     return cudaSuccess;
 }
 
-/* Many units: each thread block takes one, in the hardware's order. Few units, or blocks that prefetch the next segment or gather
- * products of several: every block takes whole segments, pass after pass, then an even share of what is left, filter by filter, so
- * that all end at the same time. The drawback is that every block with a share of a segment transforms it. If giving some blocks
- * whole segments leaves the others idle for at most two transforms, the rest is shared out so: each multiprocessor gets equally
- * many blocks with whole segments (blocks are dealt out to multiprocessors in turn), and the other blocks share what remains. */
+/* Share out the units (segments, or two per warp) to thread blocks, see OlsWalk. Many units: each block takes one, in the
+ * hardware's order. Few units, or blocks that prefetch the next segment or gather products of several: every resident block takes
+ * whole units, pass after pass, then an even share of the (unit, filter) pairs that are left, so that all blocks end together. But
+ * each block with a share of a unit transforms it. So some blocks take one more whole unit if that leaves the others idle for at
+ * most two transforms: equally many on each multiprocessor (these get blocks in turn). The other blocks share what is left. */
 static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident resident)
 {
-    if (a->search.values) {             /* one block must hold the strengths of a segment */
+    if (a->search.values) {             /* best filter: one block must take all filters of a unit */
         a->n_blocks = (int)n_units;
         a->n_passes = 1;
         return;
@@ -129,7 +129,7 @@ static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident 
     a->n_larger = units % n_sharing;
 }
 
-/* Set how far a prefetching thread block moves from pass to pass. */
+/* Set the strides by which a prefetching thread block moves from segment to segment, and the segments that it may prefetch. */
 static void count_strides(OlsArgs *a, const OlsKernel *k)
 {
     const int across = a->n_segments / a->n_steps;
@@ -148,7 +148,7 @@ static void count_strides(OlsArgs *a, const OlsKernel *k)
     }
 }
 
-/* Set pitches for [channel][axis]. */
+/* Set the distances in input and output for time fast, [channel][axis]. */
 static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
     const int rows_each = (int)plan->channel_unit;
@@ -162,7 +162,7 @@ static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     a->plane = a->n_channels * a->count;
 }
 
-/* Set pitches for [axis][channel]. */
+/* Set the distances in input and output for time slow, [axis][channel]. */
 static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, int64_t pitch)
 {
     a->input_columns = a->n_channels * (a->input_complex ? 2 : 1);
@@ -174,7 +174,7 @@ static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     a->rows_aligned = (row_bytes | (int64_t)(uintptr_t)a->input) % 16 == 0;
 }
 
-/* Let the pitches count outputs of --post, or kept ones, in place of samples of the series. */
+/* Replace the distances in the output, which counted outputs of the series: they then count outputs of --post, or kept outputs. */
 static void arrange_made(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
     const struct lw_post wanted = plan->spec.post;
@@ -222,7 +222,7 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     a.discard = plan->discard;
     a.hop = plan->hop;
     a.n_filters = spec->n_filters;
-    if (block->search) {                /* filters are counted from the first one searched */
+    if (block->search) {                /* filter numbers in the kernel begin with the first filter that is searched */
         a.search = *block->search;
         a.n_filters = a.search.table.end_filter - a.search.table.filter;
         a.spectra += a.search.table.filter * k->segment;

@@ -1,25 +1,25 @@
 /* pipelined.cuh - overlap-save kernel, time fast, for one filter: time_fast.cuh with the next segment's samples loaded ahead.
  *
- * A warp is a team and a thread block, and takes segments n_blocks apart; as many blocks run as the device holds. The transform
- * uses the 8704 bytes of shared memory only for its exchange. After the last exchange of a segment, a third of the work is still to
- * come, and the shared memory receives the next segment:
+ * A thread block is one warp, the team of one segment after another, n_blocks apart; all blocks are resident. The transform uses
+ * the block's 8704 bytes of shared memory only for its exchange. After the last exchange of a segment, a third of its work is still
+ * to come, and the shared memory can receive the next segment (the tile):
  *
- *   prefetch   the warp copies the stored samples as they are, in 16-byte asynchronous copies: nothing waits for them, and no
- *              register holds them. A segment is one piece; a pair of real segments is two. A piece begins at a multiple of 16
- *              bytes in memory, so its first sample may lie up to 15 bytes further
- *   read       thread t takes the samples t + T m and converts them: neighbouring lanes read neighbours, free of bank conflicts
+ *   prefetch   the warp copies the stored samples unchanged, by 16-byte asynchronous copies: nothing waits for them, and no
+ *              register holds them. A segment is one piece, a pair two pieces. Copies begin at a multiple of 16 bytes in memory, so
+ *              that the first sample stands up to 15 bytes behind the piece's start: the skew
+ *   read       thread t reads the samples t + T m and converts them: adjacent lanes read adjacent samples, without bank conflicts
  *
- * Both transforms are forward and share their instructions, because two transforms exceed the instruction cache (19% of all stalls,
- * 8% of the time). The way back is thus a forward transform, whose results come in reverse order. The spectra are those of taps
- * delayed by one sample, so that result N - 1 - n is at the place of result n.
+ * Both ways share the instructions of one forward transform, because two transforms exceed the instruction cache (19% of all
+ * stalls, 8% of the time). On the way back, results therefore come in reverse order. The bank has the spectra of taps delayed by
+ * one sample: the value at place n is then result N - 1 - n.
  *
  * Segments that do not lie wholly in their row, or have samples that are not finite, are loaded as in time_fast.cuh. */
 #pragma once
 
 #include "gpu/ols/kernels/time_fast.cuh"
 
-/* A segment (or pair) by its row and its step. skews: bytes before the first sample of the first piece, + 16 times those of the
- * second piece; -1 if the samples are not prefetched. */
+/* A segment (or pair) by its row and its step. skews: the first piece's skew in bytes, + 16 times the second piece's; -1: the
+ * samples are not prefetched. */
 struct PipelinedSegment {
     int row, step, skews;
 
@@ -27,7 +27,7 @@ struct PipelinedSegment {
     LW_DEVICE int64_t first(const OlsArgs &a) const { return (int64_t)step * a.step; }
     LW_DEVICE bool prefetched() const { return skews >= 0; }
 
-    /* Return a copy that the compiler cannot use before this point, so that nothing derived from it occupies registers earlier. */
+    /* Return a copy from which the compiler cannot compute anything before this point: it would occupy registers too early. */
     LW_DEVICE PipelinedSegment late() const
     {
         PipelinedSegment s = *this;
@@ -40,7 +40,7 @@ struct PipelinedSegment {
 /* Bytes from one piece of a tile to the next. */
 template <int N, int SAMPLE> constexpr int PIECE_PITCH = N * SAMPLE + 16;
 
-/* Copy F::N samples to the tile, by the whole team. Returns the bytes before them. */
+/* Start to copy a piece, F::N samples, to the tile, by the whole team. Return its skew. */
 template <class F, int SAMPLE> LW_DEVICE int prefetch_piece(unsigned char *tile, const char *from, int t)
 {
     constexpr int BYTES = F::N * SAMPLE, EACH = 16 * F::T;
@@ -48,7 +48,7 @@ template <class F, int SAMPLE> LW_DEVICE int prefetch_piece(unsigned char *tile,
     const int skew = (int)((uintptr_t)from & 15);
     from += t * 16 - skew;
     tile += t * 16;
-    opaque(from);               /* the other addresses are then at constant distances */
+    opaque(from);               /* so that the other addresses are at constant distances */
 #pragma unroll
     for (int k = 0; k < BYTES; k += EACH)
         copy_async(tile + k, from + k);
@@ -85,7 +85,7 @@ LW_DEVICE void prefetch_segment(unsigned char *tile, const OlsArgs &a, Pipelined
     }
 }
 
-/* v[m] = sample t + T m from the tile, the leading ones zero. */
+/* Read v[m] = sample t + T m from the tile; the first a.lead samples are zero. */
 template <class F, class Stored, int DISCARD, bool PAIRED, bool COMPLEX>
 LW_DEVICE void read_pieces(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const PipelinedSegment &s, int t)
 {
@@ -117,7 +117,7 @@ LW_DEVICE void read_segment(typename F::C (&v)[F::E], const unsigned char *tile,
     });
 }
 
-/* v <- v h. Each operation overwrites an operand it is the last to use, which avoids register copies at the end of the loop. */
+/* v <- v h. Each operation overwrites an operand that no later one uses, which avoids register copies at the end of the loop. */
 LW_DEVICE void multiply_in_place(float2 &v, float2 h)
 {
     const float s = v.y * h.y, u = v.y * h.x;
@@ -135,7 +135,7 @@ template <class F> LW_DEVICE void multiply_all(float2 (&v)[F::E], const float2 *
     }
 }
 
-/* Store the results: v[m] is result N - 1 - (t + T m) of the circular convolution; those from D on are outputs. */
+/* Store the outputs. v[m] is result N - 1 - (t + T m) of the circular convolution; results from D on are outputs. */
 template <class F, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_reversed(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {
@@ -143,7 +143,7 @@ LW_DEVICE void store_reversed(const typename F::C (&v)[F::E], const OlsArgs &a, 
     const int n_outputs = F::N - (DISCARD >= 0 ? DISCARD : a.discard), last = n_outputs - 1 - t;
     Real *y = (Real *)a.output + (output + last) * (PAIRED ? 1 : 2), *second = y + a.output_second;
     opaque(y);
-    opaque(second);         /* all rows are then at constant distances from two pointers */
+    opaque(second);         /* so that all rows are at constant distances from two pointers */
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m;

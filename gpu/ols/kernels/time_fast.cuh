@@ -1,34 +1,34 @@
 /* time_fast.cuh - overlap-save kernel, time fast: load and transform a segment, then per filter multiply, transform back, store.
  *
  *     X = FFT(x[start .. start + N))                          start = j hop - (D - (M - 1))
- *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: outputs that the transform wraps are dropped
+ *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: the first D values of the result are dropped
  *
- * A team of T = E P threads takes one segment, or two real ones as re and im: with real taps, re and im of the result are their
- * outputs. A team is a thread block; where T = 16, a block of one warp holds two teams. Thread t holds the samples t + T m, m < E,
- * of segment, spectrum (bin(t) + T m) and output. So a warp's accesses to global memory are contiguous (128 or 256 bytes), nothing
- * is reordered, and the spectrum X stays in registers while the loop over filters runs. The bank has H in the threads' order,
- * scaled by 1/N; it comes through L1 in 16-byte loads.
+ * A team of T = E P threads takes one segment, or two real segments as re and im. As taps are then real, too, re and im of the
+ * result are the outputs of the two. A team is a thread block; if T = 16, a block of one warp holds two teams. Thread t holds the
+ * values t + T m, m < E, of segment and output, and the bins bin(t) + T m. So a warp's accesses to global memory are contiguous
+ * (128 or 256 bytes), nothing is reordered, and the spectrum X stays in registers during the loop over filters. The bank has H in
+ * the threads' order, divided by N; threads read it through L1 in 16-byte loads.
  *
- * Shared memory serves the exchanges of the transform only: P regions without bank conflicts (gpu/device/fft.cuh), 8704 bytes each
- * with float and E = 32. Several blocks share an SM, and one computes while another waits for its samples or an exchange. For the
- * longest segments, where only one block fits, there is gpu/ols/kernels/decoupled.cuh.
+ * Shared memory only serves the exchanges of the transform: P regions without bank conflicts (gpu/device/fft.cuh), 8704 bytes each
+ * for float, E = 32. Several blocks share an SM: one computes while another waits for samples or an exchange. For the longest
+ * segments, where only one block fits, there is decoupled.cuh.
  *
- * The product is fused with the first butterflies of the way back, where re and im are swapped (gpu/device/fft.cuh). Rows of
- * outputs below D are neither computed nor stored; D is the constant DISCARD if that is >= 0. A sample that is not finite spoils
- * every bin. So each thread checks one value after the forward transform; if one is not finite, all load again, with zeros. */
+ * The product is fused with the first butterflies of the way back, where re and im are swapped (gpu/device/fft.cuh). A row of the
+ * result is the values of one m. Rows below D are neither computed nor stored; D is the constant DISCARD if that is >= 0. A sample
+ * that is not finite spoils every bin: each thread checks one bin, and if one is not finite, all load again with zeros instead. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
 #include "gpu/device/stored.cuh"
 #include "gpu/ols/kernels/launch.h"
 
-/* One step of a thread block: filters [begin, end) of one segment (or pair). */
+/* One step of a thread block's work: filters begin .. end - 1 of one segment (or pair). */
 struct OlsStep {
     int segment, begin, end;
 };
 
-/* The steps of a thread block. It takes whole segments, n_blocks apart, one a pass; only the first n_whole blocks take part in the
- * last pass. The other blocks share the remaining (segment, filter) units: `share` each, the first n_larger one more. */
+/* Iterator over the steps of a thread block. Each block first takes n_passes whole segments, n_blocks apart; the first n_whole
+ * blocks then take one more. The other blocks share the remaining (segment, filter) units: `share` each, the first n_larger +1. */
 struct OlsWalk {
     int pass, n_passes, unit, unit_end;
 
@@ -59,7 +59,7 @@ struct OlsWalk {
     }
 };
 
-/* Move from a place in rows of `length` places on by `rows` rows and `places` places, places < length. */
+/* Move on from (row, place), by `rows` rows and `places` places, in rows of `length` places; places < length. */
 LW_DEVICE void move_on(int &row, int &place, int rows, int places, int length)
 {
     row += rows;
@@ -70,11 +70,11 @@ LW_DEVICE void move_on(int &row, int &place, int rows, int places, int length)
     }
 }
 
-/* Place of a segment (or pair). Its sample i exists for lead <= i < have, its output i (counted from D on) for i < want. */
+/* Place of a segment (or pair) in the block's input and output. */
 struct OlsPlace {
     int64_t input, output;          /* indices of sample 0 and, at rate 1, of the first output of filter 0, in samples */
-    int64_t first;                  /* number of that output in its row */
-    int have[2], want[2];
+    int64_t first;                  /* number of this output in its row */
+    int have[2], want[2];           /* samples lead .. have - 1 exist and outputs 0 .. want - 1 are wanted, for each segment */
 };
 
 LW_DEVICE int clamp_to(int64_t x, int most) { return (int)(x < 0 ? 0 : x < most ? x : most); }
@@ -104,15 +104,15 @@ template <int N, bool PAIRED> LW_DEVICE OlsPlace place_at(const OlsArgs &a, int 
 template <int N, bool PAIRED> LW_DEVICE OlsPlace place_of(const OlsArgs &a, int segment)
 {
     int row = 0, step = segment;
-    if (segment >= a.n_steps) {         /* a division takes long, so it is skipped where it can be */
+    if (segment >= a.n_steps) {         /* the division takes long and is rarely needed */
         row = segment / a.n_steps;
         step = segment - row * a.n_steps;
     }
     return place_at<N, PAIRED>(a, row, step, segment < a.n_segments);
 }
 
-/* v[m] = sample t + T m, zero if it does not exist. CHECKED: any sample may be missing, and those that are not finite become zero;
- * else only rows below LEAD may miss samples. Returns whether a sample was not finite. */
+/* Load v[m] = sample t + T m, zero if it does not exist. CHECKED: any sample may not exist, and samples that are not finite become
+ * zero; return whether there were any. Otherwise all samples exist, but for the first `lead` <= LEAD ones. */
 template <class F, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
 LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
 {
@@ -121,8 +121,8 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
     const Stored *second = x + a.input_second;
     opaque(x);
     int lead = a.lead, have[2] = {p.have[0], p.have[1]};
-    opaque(second);         /* else the compiler computes the addresses of all types before the branch on the type, */
-    if (CHECKED) {          /* and the limits of a segment even where nothing is checked */
+    opaque(second);         /* opaque() keeps the compiler from computing addresses for all types before the branch on the type, */
+    if (CHECKED) {          /* and limits of a segment even where nothing is checked */
         opaque(lead);
         opaque(have[0]);
         opaque(have[1]);
@@ -156,7 +156,7 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
     });
 }
 
-/* Load a segment and transform it. LEAD: a bound of a.lead in samples, greater than any value it takes. */
+/* Load a segment and transform it. LEAD: a constant that no a.lead exceeds. */
 template <class F, bool PAIRED, int LEAD = F::N>
 LW_DEVICE void transform_segment(typename F::C (&v)[F::E], const F &fft, const OlsArgs &a, const OlsPlace &p,
                                  typename F::C *shared, int t)
@@ -174,7 +174,7 @@ LW_DEVICE void transform_segment(typename F::C (&v)[F::E], const F &fft, const O
     }
 }
 
-/* v = X H, with the first butterflies of the way back. SHARED: `bank` is in shared memory. */
+/* Compute v = X H and the first butterflies of the way back. bank: H; SHARED: in shared memory. */
 template <class F, bool SHARED = false>
 LW_DEVICE void multiply(float2 (&v)[F::E], const float2 (&x)[F::E], const float2 *bank, int t)
 {
@@ -201,10 +201,10 @@ LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const doub
     }
 }
 
-/* Return the bin of thread t's first spectral value, see gpu/device/fft.cuh. */
+/* Return bin(t), the bin of thread t's value 0 of a spectrum: see gpu/device/fft.cuh. */
 template <class F> LW_DEVICE int first_bin(int t) { return F::P * (t % F::E) + t / F::E; }
 
-/* Return the bin of value i of a spectrum in the order of `multiply`. In single precision, two values of a thread are adjacent. */
+/* Return the bin of value i of a spectrum in the order that `multiply` reads. A 16-byte load has one or two values of a thread. */
 template <class F> LW_DEVICE int bin_of(int i)
 {
     constexpr int EACH = 16 / (int)sizeof(typename F::C);
@@ -212,7 +212,7 @@ template <class F> LW_DEVICE int bin_of(int i)
     return first_bin<F>(t) + F::T * m;
 }
 
-/* Return a bound of the discarded outputs beyond M - 1. If D is chosen at run time, they are less than a row. */
+/* Return a bound of a.lead = D - (M - 1). If D is chosen at run time, a.lead is less than a row, T. */
 template <class F> __host__ __device__ constexpr int lead_of(int discard) { return discard < 0 ? F::T : discard; }
 
 template <class F> LW_DEVICE const typename F::C *spectra_of(const OlsArgs &a, int f)
@@ -220,10 +220,10 @@ template <class F> LW_DEVICE const typename F::C *spectra_of(const OlsArgs &a, i
     return (const typename F::C *)a.bank + a.spectra + (int64_t)f * F::N;
 }
 
-/* Streaming store: outputs are not read again, and must not push H out of the caches. */
+/* Store an output by a streaming store: outputs are not read again, and must not push H out of the caches. */
 template <class T> LW_DEVICE void put(T *y, T value) { __stcs(y, value); }
 
-/* Store one output of the series, or of the two of a pair, `at` places beyond y and second. i: its number in the segment. */
+/* Store output i of a segment at y[at], or of both segments of a pair at y[at] and second[at]. WHOLE: all outputs are wanted. */
 template <bool PAIRED, bool WHOLE, class C, class Real>
 LW_DEVICE void put_output(Real *y, Real *second, int at, const OlsPlace &p, int i, C value)
 {
@@ -236,7 +236,7 @@ LW_DEVICE void put_output(Real *y, Real *second, int at, const OlsPlace &p, int 
         put((C *)y + at, value);
 }
 
-/* Store the rows from D on (a multiple of T at compile time); v has re and im swapped. output: place of the first output. */
+/* Store the rows from D on; DISCARD is a multiple of T. v has re and im swapped. output: index of the first output. */
 template <class F, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {
@@ -245,7 +245,7 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
     Real *y = (Real *)a.output + (output + t - discard) * (PAIRED ? 1 : 2), *second = y + a.output_second;
     opaque(y);
-    opaque(second);         /* all rows are then at constant distances from two pointers */
+    opaque(second);         /* so that all rows are at constant distances from two pointers */
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m;
@@ -254,11 +254,11 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-/* An epilogue handles finished outputs: it stores, changes or searches them. The kernel calls `begin` when the spectrum of a
- * segment is complete, `finish` when only the last stage of a filter's way back is left, and `end` when the block has no more to
+/* An epilogue is the part of a kernel that stores outputs, does --post, or searches. The kernel calls `begin` when the spectrum of
+ * a segment is complete, `finish` when only the last stage of a filter's way back is left, and `end` when the block has no more to
  * do. Epilogues derive from this one, which does nothing. */
 struct Epilogue {
-    static constexpr bool MAKES = false, FINDS = false;     /* MAKES: stores what --post makes of the series; FINDS: searches */
+    static constexpr bool MAKES = false, FINDS = false;     /* whether it does --post; whether it searches */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &, const OlsPlace &, int, int)
@@ -270,8 +270,8 @@ struct Epilogue {
 
 /* Epilogue that stores the series itself. */
 struct StoreSeries : Epilogue {
-    /* End the way back of filter f and store it. Both calls stand in one branch, so that the compiler stores the first results
-     * while it computes the last. whole: all outputs of the hop exist. */
+    /* End the way back of filter f and store its outputs. Both calls stand in each branch, so that the compiler can store the first
+     * outputs before it computes the last. whole: all outputs of the hop are wanted. */
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
                           bool whole, int f, int t)
