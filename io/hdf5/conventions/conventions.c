@@ -88,7 +88,7 @@ static int describe(const struct lw_convention *row, struct lw_subject *subject)
 
 /* ---- all conventions --------------------------------------------------------------------------------------------------- */
 
-/* The order in which they are tried: special conventions before those with few marks. */
+/* All conventions, in the order in which they are tried: special conventions before those with few marks. */
 #define CONVENTIONS(X)          \
     X(lw_convention_gwosc)      \
     X(lw_convention_fbh5)       \
@@ -126,7 +126,7 @@ static bool has_marks(const struct lw_convention *convention, hid_t file)
     return has;
 }
 
-/* @param path  with or without a slash at its beginning */
+/* Return whether a path is that of a convention's data. @param path  with or without a slash at its beginning */
 static bool is_data(const struct lw_convention *convention, hid_t file, const char *path)
 {
     const char *const name = path[0] == '/' ? path + 1 : path;
@@ -134,16 +134,16 @@ static bool is_data(const struct lw_convention *convention, hid_t file, const ch
            (!convention->is_data || convention->is_data(file, path));
 }
 
-/* Findings of the walks through the datasets of a file. */
+/* The findings of two walks through the datasets of a file. */
 struct search {
-    const struct lw_convention *convention;     /* NULL: any dataset of numbers counts */
+    const struct lw_convention *convention;     /* NULL: every dataset of numbers counts */
     int n_data;                                 /* datasets of the convention, or of numbers */
     char data[LW_MAX_PATH];
     int n_fields;                               /* datasets with two dimensions or more, called fields */
     int n_dims;                                 /* dimensions of the last field */
     hsize_t dims[H5S_MAX_RANK];
     char field[LW_MAX_PATH];
-    bool has_others;                            /* set by the second walk: some datasets are no coordinates of the field */
+    bool has_others;                            /* set by the second walk: some dataset is no coordinate of the field */
 };
 
 static bool holds_numbers(hid_t dataset)
@@ -184,7 +184,7 @@ static bool search_file(hid_t file, struct search *search)
     return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, look_at_link, search) >= 0;
 }
 
-/* Look whether a dataset is a coordinate of the field: one-dimensional, and as long as one of the field's dimensions. */
+/* Note a dataset that is no coordinate of the field. A coordinate has one dimension, as long as one of the field's dimensions. */
 static herr_t look_at_companion(hid_t file, const char *name, const H5L_info_t *link, void *context)
 {
     struct search *const search = context;
@@ -238,7 +238,7 @@ bool lw_conventions_name_times(const char *name)
     return lw_scale_is_time(name) || strcasestr(name, "time") || strcasestr(name, "stamp");
 }
 
-/* Return the axis if it has this length. If the axis is unknown, return the only dimension of this length. -1: none, or several. */
+/* Return the time dimension if it has this length, or if unknown, the only dimension of this length. -1: none, or several. */
 static int find_dimension(const struct lw_dataset_info *info, int64_t length)
 {
     int found = -1, count = 0;
@@ -255,8 +255,8 @@ static int find_dimension(const struct lw_dataset_info *info, int64_t length)
 /* A search in one group for times that are as long as a dimension. */
 struct beside {
     struct lw_subject *subject;
-    int n, n_own;                       /* all of them, and those whose names begin with the dataset's own: RawData, RawDataTime */
-    char any[LW_MAX_PATH], own[LW_MAX_PATH];
+    int n, n_own;                       /* number of times, and of times named after the dataset: RawDataTime beside RawData */
+    char any[LW_MAX_PATH], own[LW_MAX_PATH];    /* paths of the last found */
 };
 
 static herr_t look_beside(hid_t group, const char *name, const H5L_info_t *link, void *context)

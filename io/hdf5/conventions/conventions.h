@@ -1,10 +1,10 @@
-/* conventions.h - the HDF5 layouts of instrument makers and archives: where the samples are, and what the file tells about their
- * axes. To add a convention, write a table of this kind and add a line to conventions.c.
+/* conventions.h - the HDF5 layouts of instrument makers and archives: where the data (samples) and the metadata are. To add
+ * a convention, write a struct lw_convention and add a line to conventions.c.
  *
- *     das.c, gwosc.c, ...       one table each: marks of the convention, places of its values
- *     conventions.c, place.c    find the convention of a file, and read from those places
+ *     das.c, gwosc.c, ...       one or more conventions each: marks in the file, places of values
+ *     conventions.c, place.c    find the convention of a file, and read the values at these places
  *     subject.c                 put the values into lw_dataset_info
- *     times.c, packing.c        datasets of times; packed samples, whatever the convention */
+ *     times.c, packing.c        datasets of times; packed samples, in any file */
 #pragma once
 
 #include "base/error.h"
@@ -16,10 +16,9 @@
 
 /* ---- place.c: single values and short lists by their place: "Acquisition@GaugeLength" is an attribute, "header/dt" a dataset. */
 
-/* room for any path with the name of an attribute */
-enum { LW_PLACE = LW_MAX_PATH + 64 };
+enum { LW_PLACE = LW_MAX_PATH + 64 };       /* most bytes of a place */
 
-/* The readers return false if the place is empty or holds another kind. Unreadable values are noted as in io/hdf5/attribute.h. */
+/* The readers return false if the place has no value or one of another kind. They note unreadable values as in attribute.h. */
 
 /** Return whether an object or attribute is there. @param path  as in lw_place_from */
 bool lw_place_exists(hid_t file, const char *path, const char *place);
@@ -30,7 +29,7 @@ bool lw_place_real(hid_t file, const char *place, double *value, struct lw_error
 /** Read one text; returns false if it is empty. */
 bool lw_place_text(hid_t file, const char *place, char *text, size_t size, struct lw_error *err);
 
-/** Read a one-dimensional list of at most `most` numbers. @return  their number; 0: none, or one is not finite */
+/** Read a one-dimensional list of at most `most` numbers. @return  the length of the list; 0: none, or a number is not finite */
 int lw_place_reals(hid_t file, const char *place, double *values, int most, struct lw_error *err);
 
 /** Read element `index` of a list of at most H5S_MAX_RANK texts. */
@@ -46,34 +45,33 @@ const char *lw_place_from(const char *path, const char *place, char whole[LW_PLA
 /* ---- times.c: a dataset that holds the time of each sample of another dataset, in one of three forms:
  *
  *     whole numbers      days, ..., seconds, ..., nanoseconds: the times and their step are exact
- *     dates as floats    seconds since 1970 as float64 are 0.2 us apart. Each means the nearest nanosecond in double precision, as
- *                        in DASCore and numpy. The step is a whole number of nanoseconds, if one leads from the first time to
- *                        the last within that resolution
+ *     dates as floats    seconds since 1970 as float64 are 0.2 us apart. A time means the nearest nanosecond in double precision,
+ *                        as in DASCore and numpy. The step is a whole number of nanoseconds, if such a step leads from the
+ *                        first time to the last within 0.2 us
  *     short times        floats, seconds since the first sample
  *
- * A rate that is a whole number of hertz within the accuracy becomes exactly that number. Without a unit, numbers as large as the
- * seconds, milliseconds, microseconds or nanoseconds since 1970 are taken as these, and other floats as seconds. */
+ * A rate that is a whole number of hertz within the accuracy becomes exactly this number. Numbers without a unit that are as large
+ * as s, ms, us or ns since 1970 are taken as these, and other floats as seconds. */
 
 struct lw_times {
     char path[LW_MAX_PATH];
     int64_t n;
-    bool has_date;              /* `first` is UTC; false: `start` is in `unit` */
-    struct lw_instant first;
+    bool has_date;              /* `first` is known; false: only `start`, in `unit` */
+    struct lw_instant first;    /* first time, UTC */
     double start;               /* first time, as stored */
     char unit[64];
     struct lw_period period;    /* numerator 0: there is only one time, or the times are not regular */
     double rate_accuracy;       /* relative accuracy of the period */
     double span_s;              /* seconds from the first time to the last */
-    int64_t span_ns;            /* the same in ns, exact; 0: short times */
-    double rounding_s;          /* largest distance of a time from a regular axis, plus the resolution of its type */
+    int64_t span_ns;            /* span in ns, exact; 0: short times */
+    double rounding_s;          /* largest distance of a time from a regular axis, plus the resolution of the stored type */
 };
 
 /** Read a dataset of times. Returns false if it is no one-dimensional dataset of numbers, has no unit of time, or does not
- * increase.
- * @param unit  "us", "ms since 2023-01-01"; "": from the dataset's attributes or its numbers */
+ * increase. @param unit  "us", "ms since 2023-01-01"; "": found from the dataset's attributes or its numbers */
 bool lw_times_read(hid_t file, const char *path, const char *unit, struct lw_times *out, struct lw_error *err);
 
-/** lw_times_take_start lets the axis begin at the first of the times; lw_times_take_rate gives it the step between them. */
+/** lw_times_take_start sets the start of the axis to the first time; lw_times_take_rate sets its rate from the times' step. */
 void lw_times_take_start(const struct lw_times *times, struct lw_axis_metadata *axis);
 void lw_times_take_rate(const struct lw_times *times, struct lw_axis_metadata *axis);
 
@@ -92,58 +90,58 @@ bool lw_times_step(double seconds, struct lw_period *out);
 struct lw_subject {
     hid_t file;
     struct lw_dataset_info *info;       /* path, n_dims and dims are set */
-    char times[LW_PLACE];               /* dataset of times to check the rate with, set by its convention; "": none */
-    struct lw_error *err;               /* notes of unreadable metadata; LW_OK at first */
+    char times[LW_PLACE];               /* dataset of times that must match the rate, set by the convention; "": none */
+    struct lw_error *err;               /* note of the first unreadable metadata; LW_OK at first */
 };
 
 struct lw_convention {
     const char *name;                   /* beginning of info->convention */
-    const char *mark[4];                /* places that all exist in files of this convention, and in no others */
+    const char *mark[4];                /* places that together exist only in files of this convention */
 
-    /* Paths of the data as fnmatch takes them; * stands for one name. */
+    /* Pattern for paths of the data, as for fnmatch; * stands for one name. */
     const char *pattern;
     bool is_das;                        /* the data are from distributed acoustic sensing */
 
-    /** Return whether the dataset at `path` holds data. NULL: all that fit the pattern do. */
+    /** Return whether the dataset at `path` holds data. NULL: every dataset that fits the pattern does. */
     bool (*is_data)(hid_t file, const char *path);
 
-    /* The dimension that is time, from an attribute of the data or a function (-1: unknown); otherwise the first dimension. */
+    /* The time dimension, from an attribute of the data or a function (-1: unknown). NULL, NULL: the first dimension. */
     const char *dimensions;
     int (*find_time)(const struct lw_subject *subject);
 
     /* Places of values; NULL: the files have none. The first usable entry of a list counts. */
     const char *version;                /* a number, appended to the name */
-    const char *other;                  /* no place, but the name of the dimension beside time; NULL: describe names it */
-    const char *first, *step, *step_unit;       /* along the dimension beside time; without `first` it begins at 0 */
-    const char *distances;              /* or a dataset with each channel's position, in metres if it has no unit */
-    const char *times[2], *times_unit;  /* datasets of times; their unit (no place); NULL: the datasets have a unit */
+    const char *other;                  /* name (not a place) of the dimension beside time; NULL: describe names it */
+    const char *first, *step, *step_unit;       /* positions along the dimension beside time; `first` NULL: 0 */
+    const char *distances;              /* alternatively, a dataset of all positions, in metres if it has no unit */
+    const char *times[2], *times_unit;  /* datasets of times; their unit (not a place), NULL: the datasets have a unit */
     bool are_times_checked;             /* the first of `times` must match the rate */
-    const char *start[2];               /* ISO 8601 texts; not used if there are times */
+    const char *start[2];               /* ISO 8601 texts, used if there are no times */
     const char *rate, *interval;        /* Hz; s */
     const char *unit;                   /* unit of the samples */
-    const char *gauge, *gauge_unit[2];  /* gauge length: without a unit in metres, in other units ignored */
+    const char *gauge, *gauge_unit[2];  /* gauge length, m if it has no unit; ignored if the unit is not the metre */
     struct {
         const char *what, *place;
-    } recorder[3];                      /* what recorded the samples, fields for lw_recorder_add */
+    } recorder[3];                      /* fields of the recorder, for lw_recorder_add */
 
     /** Add what the places above cannot express. LW_EDATA: the metadata contradict each other. NULL: nothing to add. */
     int (*describe)(struct lw_subject *subject);
 };
 
-/** Find the path of the data: by the file's convention; else the only dataset of numbers; else the only one of two dimensions or
- * more, if each other dataset is as long as one of its dimensions. Returns false if there is none, or several. */
+/** Find the path of the data: by the file's convention; else the only dataset of numbers; else the only dataset with two dimensions
+ * or more, if each other dataset is as long as one of its dimensions. Returns false if there is no such dataset. */
 bool lw_conventions_find_data(hid_t file, char path[LW_MAX_PATH]);
 
 /** Describe the dataset by the file's convention, and name the convention. Does nothing if the dataset is not the convention's
  * data. LW_EDATA: the metadata contradict each other. Unreadable metadata are noted in subject->err. */
 int lw_conventions_describe(struct lw_subject *subject);
 
-/** Find a dataset of times in the dataset's group: one-dimensional, as long as one of the dataset's dimensions, with a name of
- * times; the only one, or the only one whose name begins with the dataset's. Sets an unknown axis. Returns false if there is
- * none. */
+/** Find times in the dataset's group: a one-dimensional dataset with a name of times (lw_conventions_name_times), as long as one of
+ * the dimensions. It must be the only one, or the only one whose name begins with the dataset's. Sets an unknown time dimension.
+ * Returns false if there are no times. */
 bool lw_conventions_find_times(struct lw_subject *subject, struct lw_times *times);
 
-/** Return whether a dataset of that name holds times: "t", "timestamp", "RawDataTime". */
+/** Return whether a dataset of this name holds times: "t", "timestamp", "RawDataTime". */
 bool lw_conventions_name_times(const char *name);
 
 /** Implement lw_library.find_quality for a file of the Gravitational Wave Open Science Center (gwosc.c): DQmask, with bits named
@@ -160,19 +158,19 @@ int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_
 bool lw_subject_real(const struct lw_subject *subject, const char *place, double *value);
 bool lw_subject_text(const struct lw_subject *subject, const char *place, char *text, size_t size);
 
-/** Make dimension `time` the axis, and name the other one of two `other`: "distance", "channel". */
+/** Make dimension `time` the axis, and give the other of two dimensions the name `other`: "distance", "channel". */
 void lw_subject_name(struct lw_subject *subject, int time, const char *other);
 
 /** Return the number of the dimension named "time" in a text such as "time,locus", or -1. */
 int lw_subject_find_time(const char *names);
 
-/** Find the same in an attribute of the data, which is such a text, or a list of one name for each dimension. */
+/** Find the dimension "time" by an attribute of the data: a text as above, or a list with one name for each dimension. */
 int lw_subject_find_time_by(const struct lw_subject *subject, const char *attribute);
 
-/** Set the positions along the dimension beside the axis; regular unless the step is 0. Distances without a unit are in m. */
+/** Set the positions along the dimension beside the axis. Step 0: they are not regular. Distances without a unit are in m. */
 void lw_subject_distance(struct lw_subject *subject, double first, double step, const char *unit);
 
-/** Set these positions from a dataset with the position of each channel. Returns false if there is none.
+/** Set the positions from a dataset with the position of each channel. Returns false if there is no regular one.
  * @param unit  used if the dataset has no unit */
 bool lw_subject_distances(struct lw_subject *subject, const char *place, const char *unit);
 
@@ -180,10 +178,10 @@ void lw_subject_rate(struct lw_subject *subject, double hertz, const char *sourc
 void lw_subject_period(struct lw_subject *subject, struct lw_period period, const char *source);
 bool lw_subject_start(struct lw_subject *subject, const char *text);        /* ISO 8601; false: another text */
 void lw_subject_start_at(struct lw_subject *subject, struct lw_instant utc);
-/** Set the unit of a coordinate; each name of the metre becomes "m". */
+/** Set the unit of a coordinate; any name of the metre becomes "m". */
 void lw_coordinate_name_unit(struct lw_coordinate *coordinate, const char *unit);
 
 void lw_subject_unit(struct lw_subject *subject, const char *unit);
 
-/** Set start and rate from a dataset of times. Returns false if it cannot be used. */
+/** Set start and rate from a dataset of times. Returns false as lw_times_read. */
 bool lw_subject_times(struct lw_subject *subject, const char *place, const char *unit);

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- AP Sensing: /DAS [time x distance], and groups whose values are datasets. A channel lies where its gauge begins. */
+/* ---- AP Sensing: /DAS [time x distance], and groups whose values are datasets. A channel's position is where its gauge begins. */
 
-/* The start is taken only if its time zone is UTC. */
+/* Set distances and start. A start is taken only if its time zone is UTC. */
 static int describe_ap(struct lw_subject *subject)
 {
     double first, last, step;
@@ -39,7 +39,7 @@ const struct lw_convention lw_convention_apsensing = {
     .describe = describe_ap,
 };
 
-/* ---- Geothermal Data Repository: IRIS' DAS-RCN metadata with PRODML's arrays. The first channel has no position: 0 is assumed. */
+/* ---- Geothermal Data Repository: IRIS' DAS-RCN metadata with PRODML's arrays. No position of channel 0 is given: 0 is assumed. */
 
 #define ACQUISITION "DasMetadata/Interrogator/Acquisition@"
 
@@ -80,7 +80,7 @@ const struct lw_convention lw_convention_neubrex_rfs = {
 };
 
 /* ---- Silixa's iDAS: /Acoustic [time x distance] with some 80 attributes, mostly texts. As in Silixa's TDMS files, the first
- * channel lies behind the measured length. */
+ * channel lies at the start position plus the measured length. */
 
 /* Read a start such as "22/09/2023 18:29:26.158 (UTC)", the day first. */
 static bool start_day_first(struct lw_subject *subject, const char *text)
@@ -127,7 +127,7 @@ const struct lw_convention lw_convention_silixa = {
 };
 
 /* ---- Terra15's Treble: [time x distance] in /data_product/data, or, in version 4, in the group named by the attribute
- * data_product. The rate comes from the times: the attribute dT is that of the computer's clock, off by as much as 1 in 1000. */
+ * data_product. The rate comes from the times, because the attribute dT follows the computer's clock, off by up to 1 in 1000. */
 
 static bool is_terra15_data(hid_t file, const char *path)
 {
@@ -162,7 +162,7 @@ static int find_optodas_time(const struct lw_subject *subject)
     return 0;
 }
 
-/* A channel's number times dx is its position. The distances are not regular if several regions were thinned out differently. */
+/* Set distances: a channel's number times dx. They are not regular if regions of the fibre were thinned out differently. */
 static void find_optodas_distance(struct lw_subject *subject, int time)
 {
     double unit_m;
@@ -225,7 +225,7 @@ const struct lw_convention lw_convention_optodas = {
  *     .../RawData                [time x locus] or [locus x time], @Dimensions, @PartStartTime
  *     .../RawDataTime            us since 1970 */
 
-/* Some files name "time, locus" whatever the order. If the number of loci is the length of exactly one dimension, it decides. */
+/* Find the time dimension. Some files name "time, locus" in any case. If just one dimension has NumberOfLoci, the other is time. */
 static int find_prodml_time(const struct lw_subject *subject)
 {
     const int64_t *const dims = subject->info->dims;
@@ -252,7 +252,7 @@ static void find_prodml_start(struct lw_subject *subject)
         lw_subject_start(subject, text);
 }
 
-/* If the file has neither rate, the times give it. */
+/* Set rate, start and distances. Without OutputDataRate, the times give the rate; without times, PulseRate does. */
 static int describe_prodml(struct lw_subject *subject)
 {
     double rate, step, locus = 0;

@@ -9,7 +9,7 @@
 
 /* ---- DASCore's DASDAE: each patch is a group of /waveforms with data, _coord_time, _coord_distance and attributes. */
 
-/* The names of the dimensions are separated by commas; `other` is the one beside time. */
+/* Set axis, distances and times. Commas separate the names of the dimensions in _dims; `other` is the name beside time. */
 static int describe_dasdae(struct lw_subject *subject)
 {
     char names[96] = "", other[32], place[96], unit[32] = "", category[64];
@@ -46,11 +46,11 @@ const struct lw_convention lw_convention_dasdae = {
 };
 
 /* ---- xdas: netCDF-4 with coordinates that are interpolated between tie points (CF conventions, section 8.3). The data's
- * attribute coordinate_interpolation names, for each dimension, the datasets of their indices and values:
+ * attribute coordinate_interpolation names, for each dimension, the datasets with the tie points' indices and values:
  *
  *     "time: time_indices time_values distance: distance_indices distance_values"
  *
- * An axis of more than two tie points is regular if each lies within half a step of the line from the first to the last. */
+ * A dimension with more than two tie points is regular if each lies within half a step of the line from the first to the last. */
 
 enum { MOST_TIES = 4096, NAME = 64 };
 
@@ -60,7 +60,7 @@ struct ties {
     int n;
     double indices[MOST_TIES], values[MOST_TIES];
     double slope;               /* value per index, from the first point to the last */
-    bool is_line;
+    bool is_line;               /* the dimension is regular */
 };
 
 static bool is_xdas_data(hid_t file, const char *path)
@@ -146,8 +146,8 @@ const struct lw_convention lw_convention_xdas = {
     .describe = describe_xdas,
 };
 
-/* ---- H5Simple, as DASCore calls plain files whose dataset names alone show the contents: raw or data; timestamp, timestamps or
- * time; channels or distance. Archives of PubDAS have such files. */
+/* ---- H5Simple, DASCore's name for plain files in which only the names of datasets show the contents: raw or data; timestamp,
+ * timestamps or time; channels or distance. PubDAS has these files. */
 
 static const char *const time_names[] = {"/timestamp", "/timestamps", "/time"};
 
@@ -159,7 +159,7 @@ static const char *find_times(hid_t file)
     return NULL;
 }
 
-/* Datasets with dimension scales are left out: their scales tell more. */
+/* Datasets with dimension scales are left out, because their scales tell more. */
 static bool is_simple_data(hid_t file, const char *path)
 {
     const char *const name = path[0] == '/' ? path + 1 : path;
@@ -167,7 +167,7 @@ static bool is_simple_data(hid_t file, const char *path)
     return is_named && find_times(file) && !lw_place_exists(file, path, "./@DIMENSION_LIST");
 }
 
-/* The axis is the dimension that is as long as the times, or the first of two. */
+/* Set axis, times and distances. The axis is the dimension that is as long as the times, the first if both are. */
 static int describe_simple(struct lw_subject *subject)
 {
     struct lw_times times;

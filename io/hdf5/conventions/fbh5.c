@@ -1,5 +1,5 @@
 /* fbh5.c - filterbanks in HDF5 as written by blimpy (FBH5, of Breakthrough Listen): /data [time x IF x channel], with the keywords
- * of SIGPROC's headers as attributes. /mask beside it is not data. The reader drops the dimension of a single IF. */
+ * of SIGPROC's headers as attributes. /mask is not data. An IF is a polarisation; the reader drops the dimension of a single IF. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void find_dimensions(struct lw_subject *subject)
     frequency->step = step;
 }
 
-/* Times at the barycentre of the solar system are not UTC. */
+/* Set rate and start. A start at the barycentre of the solar system is not UTC, so it stays a number. */
 static void find_times(struct lw_subject *subject)
 {
     struct lw_axis_metadata *const axis = &subject->info->axis;
@@ -45,7 +45,7 @@ static void find_times(struct lw_subject *subject)
     snprintf(axis->start_unit, sizeof axis->start_unit, "%sMJD", is_barycentric == 1 ? "barycentric " : "");
 }
 
-/* Data without IFs are [time x channel]. */
+/* Describe [time x IF x channel], or [time x channel] where a file has no IFs. */
 static int describe(struct lw_subject *subject)
 {
     if (subject->info->n_dims != 2 && subject->info->n_dims != 3)

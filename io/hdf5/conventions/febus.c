@@ -1,5 +1,5 @@
 /* febus.c - files of FEBUS' A1: /DEVICE/Source1/Zone1/NAME [block x time x distance]. Blocks overlap, and are joined here to [time
- * x distance]: half of the rows that two blocks share is taken from each. */
+ * x distance]: of the rows that two blocks share, each block gives one half. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include "io/notes/recorder.h"
@@ -11,7 +11,7 @@
 
 enum { MOST_BLOCKS_TIMED = 4096 };
 
-/* Attributes of a zone, and numbers that follow from them. Spacing: m, ms. Origin: m, ms. Extent: channels, rows. */
+/* A zone's attributes, and numbers that follow from them. Spacing and Origin: m, ms. Extent: channels (2), then rows (2). */
 struct zone {
     double extent[6], spacing[3], origin[3];
     double step_s;              /* seconds from row to row */
@@ -32,7 +32,7 @@ static bool read_list(const struct lw_subject *subject, const char *name, double
     return lw_place_reals(subject->file, lw_place_from(subject->info->path, name, place), values, most, subject->err) >= least;
 }
 
-/* Read a zone; rates of blocks are in mHz. */
+/* Read a zone. BlockRate is in mHz. */
 static bool read_zone(const struct lw_subject *subject, const struct lw_times *times, struct zone *zone)
 {
     double rate = 0;
@@ -42,7 +42,7 @@ static bool read_zone(const struct lw_subject *subject, const struct lw_times *t
         return false;
     zone->step_s = zone->spacing[1] * 1e-3;
     zone->rows = subject->info->dims[1];
-    /* Early versions have no Version, but a rate and wrong extents. */
+    /* Files of early versions have no attribute Version, but a rate, and wrong extents. */
     if (lw_place_exists(subject->file, subject->info->path, "../@Version")) {
         const double rows = 1 + zone->extent[3] - zone->extent[2];
         zone->rows = rows >= 1 && rows < (double)zone->rows ? (int64_t)rows : zone->rows;
@@ -57,7 +57,7 @@ static bool read_zone(const struct lw_subject *subject, const struct lw_times *t
     return zone->step_s > 0;
 }
 
-/* Return the rows from block to block. Blocks that begin at row 0 were stored with their overlap, in percent. */
+/* Return the rows from block to block; 0: not valid. An extent that begins at row 0 includes the overlap, given in percent. */
 static int64_t find_period(const struct lw_subject *subject, const struct zone *zone)
 {
     double overlap = 100;
@@ -114,7 +114,7 @@ static int fail(const struct lw_subject *subject, const char *why)
     return lw_fail(subject->err, LW_EDATA, "the blocks of %.600s cannot be joined: %s", lw_dataset_name(subject->info).text, why);
 }
 
-/* The path "/DEVICE/Source1/Zone1/NAME" names the fibre: a device watches several, each in zones. */
+/* Describe the dataset. The path "/DEVICE/Source1/Zone1/NAME" names the fibre: a device watches several fibres, each in zones. */
 static int describe(struct lw_subject *subject)
 {
     const char *const path = subject->info->path + 1, *const name = lw_last_part(path);

@@ -1,5 +1,5 @@
 /* gwosc.c - strain of gravitational-wave detectors from the Gravitational Wave Open Science Center: /strain/Strain with the
- * attributes Xstart, Xspacing and Xunits, which any dataset may have (io/hdf5/axis.c), and /meta and /quality. */
+ * attributes Xstart, Xspacing and Xunits (which axis.c reads from any dataset), /meta and /quality. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ const struct lw_convention lw_convention_gwosc = {
 
 enum { MOST_BITS = 32, NAME = 48 };
 
-/* Datasets of bit masks, and of the names of their bits. */
+/* Paths of the datasets of bit masks, and of the datasets with the names of their bits. */
 static const struct {
     const char *path, *names;
 } series[LW_MOST_QUALITIES] = {

@@ -19,7 +19,7 @@ static int fail(const struct subject *subject, const char *name, const char *wha
                    lw_dataset_name(subject->info).text, what);
 }
 
-/* Read `count` numbers; complex numbers must be real or NaN. */
+/* Read `count` numbers. Complex numbers must be real or NaN. */
 static int read_values(const struct subject *subject, const char *name, hid_t attribute, hid_t type, int count, double *values,
                        struct lw_error *err)
 {
@@ -34,8 +34,8 @@ static int read_values(const struct subject *subject, const char *name, hid_t at
     return is_read && are_real ? LW_OK : fail(subject, name, "is not a number", err);
 }
 
-/* Read up to `most` numbers. A text that is not a number counts as none. @param n  set to their number @param kind  set to their
- * stored class; H5T_NO_CLASS: there is no such attribute */
+/* Read up to `most` numbers of an attribute. A text that is no number counts as none. @param n  set to how many there are
+ * @param kind  set to the stored class; H5T_NO_CLASS: the attribute is missing */
 static int read_numbers(const struct subject *subject, const char *name, int most, double *values, int *n, H5T_class_t *kind,
                         struct lw_error *err)
 {
@@ -59,7 +59,7 @@ static int read_numbers(const struct subject *subject, const char *name, int mos
     return rc;
 }
 
-/* Read a scale or an offset. */
+/* Read scale_factor or add_offset; a missing attribute leaves *value alone. */
 static int read_factor(const struct subject *subject, const char *name, double *value, struct lw_error *err)
 {
     double found;
@@ -76,7 +76,7 @@ static int read_factor(const struct subject *subject, const char *name, double *
 
 /* ---- stored numbers --------------------------------------------------------------------------------------------------- */
 
-/* Convert an attribute's number, of the type's sign or that of _Unsigned, to the stored number; NaN: there is none. */
+/* Return the stored number that an attribute's number stands for, with the sign of the type or of _Unsigned; NaN: there is none. */
 static double as_stored(const struct subject *subject, double number)
 {
     const enum lw_scalar scalar = subject->info->type.scalar;
@@ -132,8 +132,8 @@ static int read_range(const struct subject *subject, double range[2], H5T_class_
     return LW_OK;
 }
 
-/* Floating-point limits of packed integers are limits of the values (NetCDF User's Guide). Stored numbers are whole, so the
- * converted limits are rounded, with a little room. */
+/* Set the valid range of stored numbers. Floating-point limits of packed integers are limits of the values (NetCDF User's Guide).
+ * Stored numbers are whole, so the converted limits are rounded inwards, with room for their own rounding. */
 static int find_range(const struct subject *subject, struct lw_error *err)
 {
     struct lw_packing *const packing = &subject->info->packing;

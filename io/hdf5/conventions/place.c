@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Open the object of a place. @param name  set to the attribute's name; NULL: the place is a dataset */
+/* Open the object of a place. @param name  set to the attribute's name, or to NULL for a dataset */
 static hid_t open_object(hid_t file, const char *place, const char **name)
 {
     char path[LW_PLACE];
@@ -19,7 +19,7 @@ static hid_t open_object(hid_t file, const char *place, const char **name)
 
 /* ---- numbers -------------------------------------------------------------------------------------------------------- */
 
-/* Read the numbers of an attribute or dataset. @param is_broken  set if there are numbers that cannot be read */
+/* Read the numbers of an attribute or dataset. @return  how many @param is_broken  set: numbers exist but are unreadable */
 static int read_reals(hid_t source, double *values, int most, bool *is_broken)
 {
     const bool is_attribute = H5Iget_type(source) == H5I_ATTR;
@@ -40,7 +40,7 @@ static int read_reals(hid_t source, double *values, int most, bool *is_broken)
 
 /* ---- datasets ------------------------------------------------------------------------------------------------------- */
 
-/* HDF5 copies as many bytes of a compact dataset as its shape needs, even if fewer are stored. */
+/* A compact dataset must be whole, because HDF5 copies as many bytes as its shape needs, even if fewer are stored. */
 hid_t lw_place_open_dataset(hid_t file, const char *path)
 {
     const hid_t object = H5Oopen(file, path, H5P_DEFAULT);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Most times that are checked; in a longer list, every n-th time. */
+/* Most times that are checked; of a longer list, every n-th time is checked. */
 enum { LOOKED_AT = 4096 };
 
 #define NS_PER_S INT64_C(1000000000)
@@ -21,9 +21,9 @@ enum { LOOKED_AT = 4096 };
 struct list {
     hid_t dataset;
     hsize_t length, stride;
-    bool is_whole;              /* integers, in `whole`; else floats, in `real` */
+    bool is_whole;              /* the times are integers, in `whole`; false: floats, in `real` */
     double epsilon;             /* relative rounding of the floats */
-    int count;                  /* times that were read, the last one included */
+    int count;                  /* number of times that were read, with the last one */
     int64_t whole[LOOKED_AT + 1];
     double real[LOOKED_AT + 1];
 };
@@ -34,7 +34,7 @@ static bool read_some(struct list *list, hsize_t first, hsize_t stride, hsize_t 
                           : lw_hdf5_read_list(list->dataset, H5T_NATIVE_DOUBLE, first, stride, count, list->real + into);
 }
 
-/* Read a list [n], or [1 x n] as some write it. The last time is read whatever the stride. */
+/* Read a list [n], or [1 x n] as some programs write it. The last time is always read. */
 static bool read_list(struct list *list, struct lw_error *err)
 {
     hsize_t dims[H5S_MAX_RANK];
@@ -71,7 +71,7 @@ static double value_of(const struct list *list, int i)
     return list->is_whole ? (double)list->whole[i] : list->real[i];
 }
 
-/* Time since the first; exact, however long ago that was. */
+/* Return time i less the first time; exact for integers, even for times that no double holds. */
 static double since_first(const struct list *list, int i)
 {
     int64_t whole;
@@ -80,7 +80,7 @@ static double since_first(const struct list *list, int i)
     return __builtin_sub_overflow(list->whole[i], list->whole[0], &whole) ? NAN : (double)whole;
 }
 
-/* Whether each time is later than the one before; the last may have been read twice. */
+/* Return whether each time is later than the time before it; the last time may have been read twice. */
 static bool is_increasing(const struct list *list)
 {
     for (int i = 0; i < list->count; i++)
@@ -94,7 +94,7 @@ static bool is_increasing(const struct list *list)
 
 /* ---- units ---------------------------------------------------------------------------------------------------------- */
 
-/* Find the unit. Numbers of a size that means 1973 to 5138 when counted from 1970 are taken as counted from 1970. */
+/* Find the unit. Times that would lie in 1973 to 5138 if counted from 1970 are taken to be counted from 1970. */
 static void find_unit(const struct list *list, const char *said, char unit[64], struct lw_error *err)
 {
     static const char *const names[] = {"units", "unit", "Uom", "Units", NULL}, *const units[] = {"s", "ms", "us", "ns"};
@@ -126,7 +126,7 @@ static bool in_nanoseconds(const struct list *list, int i, double unit_s, int64_
     return fabs(rounded) < 9e18;
 }
 
-/* Resolution of the list's largest float, ns; 1 or more means that the times are dates. */
+/* Return the resolution of the list's largest float, ns; 1 or more means that the times are dates. */
 static double resolution_ns(const struct list *list, double unit_s)
 {
     const double largest = fmax(fabs(value_of(list, 0)), fabs(value_of(list, list->count - 1)));
@@ -141,8 +141,8 @@ static int count_zeros(int64_t number)
     return zeros;
 }
 
-/* Find a step of whole nanoseconds that leads from the first time to the last within `tolerance`: the one with the most zeros, or
- * the shortest of several. 0: there is none. */
+/* Find a step of whole nanoseconds that leads from the first time to the last within `tolerance`: the step with the most zeros at
+ * its end, or the shortest of several. 0: there is none. */
 static int64_t find_round_step(double span, double intervals, double tolerance)
 {
     enum { MOST = 1000 };
@@ -155,7 +155,7 @@ static int64_t find_round_step(double span, double intervals, double tolerance)
     return best;
 }
 
-/* Choose a rate of whole hertz if the span allows it, else a step. @param tolerance_ns  accuracy of the span */
+/* Set the period: by a rate of whole hertz if the span allows one, else by a step. @param tolerance_ns  accuracy of the span */
 static void choose_step(const struct list *list, double span_ns, double tolerance_ns, struct lw_times *out)
 {
     const int64_t intervals = (int64_t)list->length - 1;
@@ -173,7 +173,7 @@ static void choose_step(const struct list *list, double span_ns, double toleranc
         lw_period_make(out->span_ns, denominator, &out->period);
 }
 
-/* Whether no sample is missing or doubled. Clocks may drift by a thousandth. */
+/* Return whether no time is missing or doubled. Clocks may drift by a thousandth. */
 static bool is_regular(const struct list *list)
 {
     const double step = since_first(list, list->count - 1) / (double)(list->length - 1);
@@ -199,7 +199,7 @@ static bool take_first(int64_t ns, struct lw_times *out)
     return true;
 }
 
-/* The step of short times is a difference of rounded numbers, so a rate that is whole within the rounding becomes whole. */
+/* Set the period of short times. Their step is a difference of rounded numbers, so a rate that is whole within it is taken. */
 static void take_rounded_rate(const struct list *list, double unit_s, struct lw_times *out)
 {
     const double first = value_of(list, 0), last = value_of(list, list->count - 1);
@@ -215,7 +215,7 @@ static void take_step(const struct list *list, double unit_s, struct lw_times *o
     const int end = list->count - 1;
     const double resolution = resolution_ns(list, unit_s), span = since_first(list, end) * unit_s;
     const bool is_short = !list->is_whole && resolution < 1;
-    double jitter = 0;          /* largest distance from the line between the first time and the last */
+    double jitter = 0;          /* largest distance of a time from the line through the first and the last */
     for (int i = 1; i < list->count; i++)
         jitter = fmax(jitter, fabs(since_first(list, i) -
                                    since_first(list, end) * ((double)place_of(list, i) / (double)(list->length - 1))));
@@ -232,12 +232,12 @@ static void take_step(const struct list *list, double unit_s, struct lw_times *o
         choose_step(list, span * 1e9, list->is_whole ? unit_s * 1e9 : resolution, out);
 }
 
-/* Short times since a date are left to lw_sampling_settle, which reads decimal numbers. */
+/* Take what the list tells. The date of short times is left to lw_sampling_settle, which reads the start as a decimal number. */
 static bool take_list(struct list *list, const char *unit, struct lw_times *out, struct lw_error *err)
 {
     int64_t first;
     int last = list->count - 1;
-    /* A logger may have room for more times than it has written: zeros behind the last one are cut off. */
+    /* A logger may reserve room for more times than it writes: zeros behind the last time are cut off. */
     while (last > 0 && value_of(list, last) == 0 && value_of(list, 0) > 0)
         last--;
     list->length = place_of(list, last) + 1;
@@ -314,7 +314,7 @@ bool lw_times_from_seconds(double seconds, struct lw_instant *out)
     return fabs(ns) < 9e18 && lw_instant_from_ticks((int64_t)ns, NS_PER_S, out);
 }
 
-/* Steps below 1 us, of radio receivers, are not whole numbers of nanoseconds. */
+/* Steps below 1 us are left out: those of radio receivers are not whole numbers of nanoseconds. */
 bool lw_times_step(double seconds, struct lw_period *out)
 {
     const double ns = rint(seconds * 1e9);

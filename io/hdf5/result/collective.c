@@ -25,8 +25,8 @@ struct collective {
     struct lw_comm *comm;               /* borrowed, like result */
     struct lw_result_file *result;
     hid_t file, transfer;
-    char failure[900];                  /* message in case the present step fails */
-    bool was_reported;
+    char failure[900];                  /* message for a failure of the present step */
+    bool was_reported;          /* the log has the cause of independent transfers */
     int n_outputs;
     struct output outputs[];
 };
@@ -46,10 +46,10 @@ static void fail_in_hdf5(struct collective *file)
     abandon(file, &err);
 }
 
-/* MPI passes its error handlers no data of ours, so only one such file is open at a time. */
+/* The open file. MPI passes no context to its error handlers, so only one file is open for collective calls at a time. */
 static struct collective *in_mpi;
 
-/* HDF5 would return from a failed MPI call; this rank would then wait in a later call for the others, which wait in this one. */
+/* End all ranks after a failed MPI call. HDF5 would return; this rank would then wait in a later call, the others in this call. */
 static void fail_in_mpi(MPI_File *handle, int *code, ...)
 {
     char reason[MPI_MAX_ERROR_STRING];
@@ -77,8 +77,8 @@ static int open_output(struct collective *file, const struct lw_writer_dataset *
     return LW_OK;
 }
 
-/* Each rank writes its own part. Aggregators ("cb") would only delay the large parts of ranks. Data sieving ("ds") must not read,
- * change and write back the pieces that other ranks write in between. */
+/* Open the file for collective writes. Aggregators ("cb") would only delay the large parts of ranks. Data sieving ("ds") must not
+ * read, change and write back the pieces that other ranks write in between. */
 static int open_file(struct collective *file, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     MPI_Errhandler handler;
@@ -208,7 +208,7 @@ struct lw_transfer lw_transfers_get(const struct lw_transfers *transfers, int64_
 
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
-/* @param transfer  NULL: take part in the call without data */
+/* Write one transfer. @param transfer  NULL: take part in the call without data */
 static void write_transfer(struct collective *file, const struct output *output, const struct lw_transfer *transfer,
                            const int64_t *first, const void *data)
 {
@@ -236,7 +236,7 @@ static void write_transfer(struct collective *file, const struct output *output,
         fail_in_hdf5(file);
 }
 
-/* The detailed log tells once whether HDF5 made the collective transfer independent, and why. */
+/* Write a block, and log once (detailed log) why HDF5 has made a collective transfer independent. */
 void lw_collective_write(void *opened, int dataset, const int64_t *first, const int64_t *count, const void *data)
 {
     struct collective *const file = opened;

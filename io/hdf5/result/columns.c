@@ -44,7 +44,7 @@ static int fail_create(const struct lw_column_table *table, struct lw_error *err
     return lw_hdf5_fail(err, LW_EIO, "cannot create the columns of /%s", table->name);
 }
 
-/* Attach the table's scale to a column, which shares it. */
+/* Attach the scale of a table's rows to a column (`context`). */
 static herr_t attach(hid_t dataset, unsigned dimension, hid_t scale, void *context)
 {
     (void)dataset;
@@ -110,8 +110,8 @@ static int write_block(const struct lw_result_file *result, const struct lw_colu
     return LW_OK;
 }
 
-/* The rows are read through HDF5. Its handle is new, so it sees what other nodes have written. The table may have an attribute for
- * the checksum of all its rows, which is filled here. */
+/* Write a table's columns. HDF5 reads the rows by a new handle, which sees rows that other nodes have written. If the table has an
+ * attribute for the checksum of all rows, its value is written, too. */
 static int write_columns(hid_t file, const struct lw_result_file *result, const struct lw_column_table *table, char *buffer,
                          struct lw_error *err)
 {

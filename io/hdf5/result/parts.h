@@ -1,8 +1,8 @@
 /* parts.h - the parts of an HDF5 result that structure.c puts together:
  *
  *     scales.c              dimension scales with the coordinates of each array
- *     patch.c, columns.c    the first array and the columns of tables once more, for other readers
- *     collective.c          samples written by collective calls */
+ *     patch.c, columns.c    for other readers, a link to the first array and copies of the columns of tables
+ *     collective.c          writes of samples by collective calls */
 #pragma once
 
 #include "io/write/result_file.h"
@@ -10,20 +10,20 @@
 
 #include <hdf5.h>
 
-/* ---- scales.c: dimension scales of a result's datasets (HDF5 dimension scale specification), as netCDF-4 needs them: each is a
- * dataset with the name of the dimension, in the group of the dataset.
+/* ---- scales.c: dimension scales of a result's datasets (HDF5 dimension scale specification), as netCDF-4 needs them: a scale is
+ * a dataset with the name of the dimension, in the group of the dataset that it belongs to.
  *
- * A scale is written out if it is short, or short beside its dataset: in chunks, shuffled and deflated; 1000 Hz take 0.1 bytes a
- * sample. Any other scale would take as long to write as its dataset (35 ns a value; tests/bench/results/files.md). It becomes what
- * netCDF calls a dimension without a variable: a name and a length, without room on disk. The dataset's attributes then tell where
- * its elements lie. */
+ * The values of a scale are written if it is short, or short beside its dataset. They are shuffled and deflated in chunks; times at
+ * 1000 Hz take 0.1 bytes each. Other scales would take as long to write as their datasets (35 ns a value;
+ * tests/bench/results/files.md). Such a scale becomes a netCDF dimension without a variable: a name and a length, without room on
+ * disk. The dataset's attributes then tell where its elements lie. */
 
 #define LW_SCALE_SHORT_VALUES ((int64_t)1 << 18)        /* a scale of this length takes 10 ms to write */
 #define LW_SCALE_MOST_VALUES ((int64_t)1 << 27)
-#define LW_SCALE_LEAST_BYTES 512                        /* bytes of the dataset per value of a scale that is not short */
+#define LW_SCALE_LEAST_BYTES 512                        /* a longer scale is written if its dataset has this many bytes per value */
 
-/** Attach a scale to each dimension of a dataset, and write the CF attributes for the dataset's type. An equal scale that exists
- * is shared. If a different scale has the name, the new one is named PRODUCT_NAME. LW_EIO, LW_ESYSTEM. */
+/** Attach a scale to each dimension of a dataset, and _FillValue if its type has one. An equal scale that exists is shared.
+ * If a different scale has the name, the new scale is named PRODUCT_NAME. LW_EIO, LW_ESYSTEM. */
 int lw_scales_attach(hid_t file, hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err);
 
 /** Create a dataset of `length` coordinates, not yet a dimension scale. LW_EIO, LW_ESYSTEM.
@@ -31,10 +31,10 @@ int lw_scales_attach(hid_t file, hid_t dataset, const struct lw_writer_dataset *
 int lw_scale_create(hid_t file, const char *name, const struct lw_writer_scale *scale, int64_t length, hid_t *out,
                     struct lw_error *err);
 
-/** Return whether the scale of dimension `d` is written out. */
+/** Return whether the values of dimension d's scale are written. */
 bool lw_scale_is_written(const struct lw_writer_dataset *spec, int d);
 
-/** Return the value of element i; integers as doubles. */
+/** Return the coordinate of element i; integers become doubles. */
 double lw_scale_value(const struct lw_writer_scale *scale, int64_t i);
 
 /** Return an upper limit of the scales' bytes on disk. */
@@ -43,9 +43,9 @@ int64_t lw_scales_room(const struct lw_writer_dataset *spec);
 /* ---- patch.c: the first array of a result as a patch, which DASCore (https://dascore.org) reads without further information: the
  * group /waveforms/NAME of its format DASDAE, version 1, with a hard link to the array and with its coordinates.
  *
- * The array must lie in the root group, have dates, and have channels in metres or with numbers; both scales must be written out.
- * Times in a patch are whole nanoseconds. It also has the input's gauge length and category. Units that DASCore would refuse are
- * left out. */
+ * The array must lie in the root group, have dates, and have channels in metres or with numbers; all scales must have values.
+ * Times in a patch are whole nanoseconds. A patch also has the input's gauge length and category. Units that DASCore would refuse
+ * are left out. */
 
 /** Create the patch of the first suitable array, which is in the file; do nothing if there is none. LW_EIO, LW_ESYSTEM. */
 int lw_patch_create(hid_t file, const struct lw_writer_spec *spec, struct lw_error *err);
@@ -53,17 +53,17 @@ int lw_patch_create(hid_t file, const struct lw_writer_spec *spec, struct lw_err
 /** Return an upper limit of the patch's bytes on disk. */
 int64_t lw_patch_room(const struct lw_writer_spec *spec);
 
-/* ---- columns.c: copies of the columns of a result's tables, each as a dataset: /peaks_columns/index is column index of the
- * compound table /peaks, for readers that cannot read compounds.
+/* ---- columns.c: copies of the columns of a result's tables, for readers that cannot read compounds. Each is a dataset:
+ * /peaks_columns/index is column `index` of the compound table /peaks.
  *
- *     create   groups and datasets, each with room for its column and with the table's dimension scale
- *     write    the values, from the table's rows in the file
+ *     create   make groups and datasets, with room for the columns and with the table's dimension scale
+ *     write    write the values, from the table's rows in the file
  *
- * Called by one process, when everything else is in the file. */
+ * Rank 0 calls both when everything else is in the file. */
 
 enum { LW_COLUMNS_TABLES = 8, LW_COLUMNS_MOST = 16 };
 
-/* A table of the root group: a compound of more than two columns of 8 bytes each. (Two are a complex number.) */
+/* A table of the root group: a compound of more than two columns of 8 bytes. (Two columns would be a complex number.) */
 struct lw_column_table {
     char name[64];
     int64_t n_rows;
@@ -84,12 +84,12 @@ int lw_columns_write(hid_t file, const struct lw_result_file *result, const stru
 
 /* ---- collective.c: hyperslabs of a result's datasets, written by collective HDF5 calls of all ranks.
  *
- * A rank that fails inside such a call cannot tell the others, and HDF5 cannot be used any more: closing the file could hang or
- * crash. So each function here either succeeds or ends all ranks (lw_comm_abort). */
+ * A rank that fails inside a collective call cannot tell the others, and HDF5 cannot be used any more: closing the file could hang
+ * or crash. So each function here either succeeds or ends all ranks (lw_comm_abort). */
 
-/* The transfers of a block of a dataset; one call carries one transfer. Pure arithmetic. The block is packed row-major in memory
- * and is cut at one dimension: a transfer takes as many whole rows of this dimension as fit the limit, and one index of each
- * dimension before it. So each transfer is contiguous in memory. */
+/* The transfers of a block (hyperslab) of a dataset; one call carries one transfer. Pure arithmetic. The block is row-major in
+ * memory, and is cut at one dimension. A transfer takes as many whole rows of this dimension as fit the limit, and one index of
+ * each dimension before. So each transfer is contiguous in memory. */
 struct lw_transfers {
     int n_dims;
     int64_t count[LW_MAX_DIMS];     /* size of the block */

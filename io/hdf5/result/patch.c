@@ -10,7 +10,7 @@ enum { NAME_SIZE = 2 * LW_MAX_PATH };
 
 /* ---- which array ----------------------------------------------------------------------------------------------------- */
 
-/* Whether the scale has dates that DASCore can hold: nanoseconds since 1970 fit 64 bits until 2262. */
+/* Return whether a scale has dates that DASCore can hold: nanoseconds since 1970 fit 64 bits until 2262. */
 static bool has_date(const struct lw_writer_scale *scale, int64_t length)
 {
     const int64_t most = 9000000000;
@@ -36,7 +36,7 @@ static bool suits(const struct lw_writer_dataset *spec)
     return has_times && has_channels;
 }
 
-/* NULL: no array suits. */
+/* Return the first array that suits; NULL: there is none. */
 static const struct lw_writer_dataset *find_array(const struct lw_writer_spec *spec)
 {
     for (int d = 0; d < spec->n_datasets; d++)
@@ -59,7 +59,7 @@ static int say_whether(hid_t object, const char *name, bool is, struct lw_error 
     return lw_attribute_write(object, &attribute, err);
 }
 
-/* Whether DASCore knows a unit; it refuses to open a patch with any other. `words` are units that it knows. */
+/* Return whether DASCore knows a unit, because it opens no patch with an unknown unit. `words` are units that it knows. */
 static bool knows_unit(const char *unit)
 {
     static const char *const words[] = {
@@ -124,7 +124,7 @@ static int create_coordinate(hid_t group, const struct lw_writer_dataset *array,
     return rc ? rc : lw_attribute_write_text(group, name, array->dim_names[d], err);
 }
 
-/* DASCore reads by h5py what __attrs_coords_separate__ marks, else by PyTables, which cannot read all attributes of arrays. */
+/* Create the patch. By __attrs_coords_separate__ DASCore reads it with h5py; PyTables could not read all attributes of arrays. */
 static int create_group(hid_t file, const struct lw_writer_dataset *array, struct lw_error *err)
 {
     char path[NAME_SIZE], names[NAME_SIZE] = "";

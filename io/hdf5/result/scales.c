@@ -17,7 +17,7 @@ enum { CHUNK_VALUES = 1 << 16, SMALL_VALUES = 1 << 12, NAME_SIZE = 2 * LW_MAX_PA
 
 /* ---- values ---------------------------------------------------------------------------------------------------------- */
 
-/* Time of number k. Without an origin, the quotient of two whole numbers below 2^53 is the double nearest to the time. */
+/* Return the time of number k, s. Without an origin, the quotient of two integers below 2^53 is the double nearest to the time. */
 static double time_of(const struct lw_writer_scale *scale, int64_t k)
 {
     const wide ticks = (wide)k * scale->period.numerator, most = (wide)1 << 53;
@@ -63,7 +63,7 @@ static void fill(const struct lw_writer_scale *scale, int64_t first, int64_t cou
 
 bool lw_scale_is_written(const struct lw_writer_dataset *spec, int d)
 {
-    int64_t bytes = (int64_t)lw_type_bytes(spec->type);         /* bytes of the dataset for each value of the scale */
+    int64_t bytes = (int64_t)lw_type_bytes(spec->type);         /* bytes of the dataset per value of the scale */
     if (spec->scales[d].kind == LW_SCALE_NONE || spec->dims[d] <= 0)
         return false;
     if (spec->dims[d] <= LW_SCALE_SHORT_VALUES)
@@ -90,7 +90,7 @@ static hid_t stored_type(const struct lw_writer_scale *scale)
     return scale->kind == LW_SCALE_NUMBERS || scale->kind == LW_SCALE_DATES ? H5T_STD_I64LE : H5T_IEEE_F64LE;
 }
 
-/* HDF5 caches the values. Without the flush, only H5Dclose would report a failure to write them. */
+/* Write the values of a scale. HDF5 caches them; without the flush, only H5Dclose would report a failure. */
 static int write_values(hid_t dataset, const struct lw_writer_scale *scale, int64_t length, void *buffer, const char *name,
                         struct lw_error *err)
 {
@@ -158,7 +158,7 @@ int lw_scale_create(hid_t file, const char *name, const struct lw_writer_scale *
     return rc;
 }
 
-/* A scale without values reads as NaN. Its type is the one that netCDF uses. */
+/* Create the dataset of a scale without values, which reads as NaN and has netCDF's type for it. */
 static int create_empty(hid_t file, const char *name, int64_t length, hid_t *out, struct lw_error *err)
 {
     static const float none = NAN;
@@ -169,7 +169,7 @@ static int create_empty(hid_t file, const char *name, int64_t length, hid_t *out
     return *out < 0 ? lw_hdf5_fail(err, LW_EIO, "cannot create %s", name) : LW_OK;
 }
 
-/* A scale without values has netCDF's own text as its name. */
+/* Create a scale. Without values, it has netCDF's own text as its name. */
 static int create_scale(hid_t file, const char *name, const struct lw_writer_dataset *spec, int d, hid_t *out, struct lw_error *err)
 {
     char empty[96];
@@ -188,7 +188,8 @@ static int create_scale(hid_t file, const char *name, const struct lw_writer_dat
     return rc;
 }
 
-/* Values with a constant step are equal if the first and the last are. A scale without values equals any. */
+/* Compare an existing scale with a new one. Values with a constant step are equal if the first and the last are equal. A scale
+ * without values equals every scale of its length. */
 static int compare(hid_t there, const char *name, const struct lw_writer_dataset *spec, int d, bool *is_same, struct lw_error *err)
 {
     const struct lw_writer_scale *const scale = &spec->scales[d];
@@ -204,7 +205,7 @@ static int compare(hid_t there, const char *name, const struct lw_writer_dataset
     return LW_OK;
 }
 
-/* Open the scale of that name if it exists and is the same, else create one. */
+/* Open the existing scale of a dimension's name if it is equal, else create a scale. */
 static int open_scale(hid_t file, const struct lw_writer_dataset *spec, int d, hid_t *out, struct lw_error *err)
 {
     char name[NAME_SIZE];
@@ -224,7 +225,7 @@ static int open_scale(hid_t file, const struct lw_writer_dataset *spec, int d, h
     return create_scale(file, name, spec, d, out, err);
 }
 
-/* Write _FillValue, the mark of missing samples, in the dataset's type. Readers know no mark for integers and complex numbers. */
+/* Write _FillValue, the mark of missing samples, in the dataset's type. Readers know no mark in integers and complex numbers. */
 static int write_fill_value(hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)
 {
     static const double none = NAN;

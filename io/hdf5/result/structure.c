@@ -1,6 +1,6 @@
 /* structure.c - HDF5 as a format of results: everything of a result file except its samples.
  *
- * Rank 0 alone works here, through a plain HDF5 handle, so that a failure is an error like any other. Within collective calls on
+ * Rank 0 alone works here, through an HDF5 handle without MPI, so that a failure is an error like any other. In collective calls on
  * metadata, a failure would leave the other ranks waiting for ever. */
 #include "io/write/structure.h"
 
@@ -22,7 +22,7 @@
 
 /* ---- sizes --------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of a sample, or of a row of a table. */
+/* Return the bytes of a sample, or of a row of a table. */
 static int64_t element_bytes(const struct lw_writer_dataset *dataset)
 {
     if (dataset->holds_words)
@@ -30,7 +30,7 @@ static int64_t element_bytes(const struct lw_writer_dataset *dataset)
     return dataset->n_columns > 0 ? dataset->n_columns * 8 : (int64_t)lw_type_bytes(dataset->type);
 }
 
-/* Bytes of a dataset. INT64_MAX, more than any disk has, stands for an overflow: the claim then finds that there is no room. */
+/* Return the bytes of a dataset. INT64_MAX stands for an overflow; lw_result_file_claim then finds that there is no room. */
 static int64_t dataset_bytes(const struct lw_writer_dataset *dataset)
 {
     int64_t bytes = element_bytes(dataset);
@@ -53,7 +53,7 @@ static int64_t room(const struct lw_writer_spec *spec)
 
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
-/* HDF5 must not lock the temporary file, which bears this program's own lock (result_file.h).
+/* Open the temporary file. HDF5 must not lock it, because it bears this program's own lock (result_file.h).
  * @param flags  as for H5Fopen; H5F_ACC_TRUNC: a new file */
 static hid_t open_part(const struct lw_result_file *result, unsigned flags)
 {
@@ -86,7 +86,7 @@ static hid_t make_space(const struct lw_writer_dataset *spec)
     return H5Screate_simple(spec->n_dims, dims, NULL);
 }
 
-/* @param put  lw_attribute_write or lw_attribute_overwrite */
+/* Write or overwrite attributes. @param put  lw_attribute_write or lw_attribute_overwrite */
 static int put_attributes(hid_t object, const struct lw_attribute *attributes, int count,
                           int (*put)(hid_t object, const struct lw_attribute *attribute, struct lw_error *err),
                           struct lw_error *err)
@@ -107,7 +107,7 @@ static struct lw_extent find_extent(hid_t dataset, const struct lw_writer_datase
     return extent;
 }
 
-/* End of the last dataset in the file. */
+/* Return the end of the last dataset in the file. */
 static int64_t find_end(const struct lw_writer_spec *spec, const struct lw_extent *extents)
 {
     int64_t end = 0;
@@ -116,7 +116,7 @@ static int64_t find_end(const struct lw_writer_spec *spec, const struct lw_exten
     return end;
 }
 
-/* A dataset is contiguous, allocated at once and never filled: the file system reserves its room, and every sample is written. */
+/* Create a dataset that is contiguous, allocated at once and never filled, because every sample is written later. */
 static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, struct lw_extent *extent, struct lw_error *err)
 {
     LW_CLOSED const hid_t type = make_type(spec), space = make_space(spec);
@@ -167,7 +167,7 @@ static int create_all(hid_t file, const struct lw_writer_spec *spec, struct lw_e
     return rc ? rc : lw_patch_create(file, spec, err);
 }
 
-/* Closing writes what HDF5 still holds. After a failure (is_stuck), HDF5 1.10 would try again when MPI ends, and crash. */
+/* Close the file; HDF5 writes its caches. After a failure (*is_stuck), HDF5 1.10 would try again when MPI ends, and crash. */
 static int close_file(hid_t file, int rc, const char *name, bool *is_stuck, struct lw_error *err)
 {
     *is_stuck = H5Fflush(file, H5F_SCOPE_LOCAL) < 0 || H5Fclose(file) < 0;
@@ -212,11 +212,11 @@ static int check_same(const char *part, hid_t dataset, const struct lw_writer_da
                                      part, spec->path, found, wanted);
 }
 
-/* Samples are written to a known place on disk, so the dataset must be contiguous and allocated. */
+/* Check a dataset. Samples are written to their places on disk, so the dataset must be contiguous and allocated. */
 static int check_dataset(hid_t file, const char *part, const struct lw_writer_dataset *spec, struct lw_extent *extent,
                          struct lw_error *err)
 {
-    if (spec->grows)            /* created by complete */
+    if (spec->grows)            /* `complete` creates the dataset */
         return LW_OK;
     LW_CLOSED const hid_t dataset = H5Dopen2(file, spec->path, H5P_DEFAULT);
     if (dataset < 0)
@@ -230,7 +230,7 @@ static int check_dataset(hid_t file, const char *part, const struct lw_writer_da
                    "and with its room on disk", part, spec->path);
 }
 
-/* No child process checks the file first (shield.h): the engine may be at work. The file was flushed before the first sample. */
+/* No child process looks at the file first (shield.h), because the engine may be at work. The earlier run flushed the structure. */
 static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
                  struct lw_error *err)
 {
@@ -251,7 +251,7 @@ static int check(const struct lw_result_file *result, const struct lw_writer_spe
 
 /* ---- complete ------------------------------------------------------------------------------------------------------ */
 
-/* Rows are written without HDF5, like samples, so that a failure is an error and the file can still be closed. */
+/* Write a table's rows without HDF5, like samples, so that a failure is an error and the file can still be closed. */
 static int write_rows(const struct lw_result_file *result, struct lw_growing *table, struct lw_error *err)
 {
     struct lw_error reason;
@@ -285,7 +285,7 @@ static int create_tables(hid_t file, const struct lw_structure_end *end, struct 
 }
 
 /* Add the growing tables, and the columns of all tables. The new structure is flushed after the rows and before the mark of
- * completion. So a killed run never marks what is not there, and leaves the file unchanged while rows are written. */
+ * completion. So a killed run never marks a file whose rows are missing, and changes no structure while rows are written. */
 static int add_tables(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
 {
     struct lw_columns columns;
