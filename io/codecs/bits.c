@@ -6,7 +6,7 @@
 
 /* ---- shuffle ---- */
 
-/* The loops become vector code for element sizes that the compiler knows. */
+/* Inlined with a constant `size`, the loops become vector code. */
 static inline __attribute__((always_inline)) void gather(const char *restrict from, int64_t n, char *restrict to, int64_t size)
 {
     for (int64_t i = 0; i < n; i++)
@@ -30,7 +30,7 @@ void lw_shuffle_restore(const char *restrict from, int64_t bytes, char *restrict
 
 /* ---- bitshuffle ---- */
 
-/* A tile is the unit of work: one 16-byte vector from each of eight rows. It makes one byte of each of its 128 elements. */
+/* A tile is 16 bytes from each of the eight rows of one byte k. It holds byte k of 128 elements. */
 enum { ROW_BYTES = 16, TILE = 8 * ROW_BYTES };
 
 typedef uint8_t vector __attribute__((vector_size(ROW_BYTES)));
@@ -38,7 +38,7 @@ typedef uint16_t pairs __attribute__((vector_size(ROW_BYTES)));
 typedef uint32_t fours __attribute__((vector_size(ROW_BYTES)));
 typedef uint64_t words __attribute__((vector_size(ROW_BYTES)));
 
-/* Exchange the bits of `mask` in b with the bits `shift` places higher in a. */
+/* Exchange the bits of b that `mask` selects with the bits of a that are `shift` places higher. */
 #define EXCHANGE(a, b, shift, mask)                                             \
     do {                                                                        \
         const words both = ((words)(a) >> (shift) ^ (words)(b)) & (mask);       \
@@ -46,7 +46,7 @@ typedef uint64_t words __attribute__((vector_size(ROW_BYTES)));
         a ^= (vector)(both << (shift));                                         \
     } while (0)
 
-/* Interleave the units of two vectors: a becomes their first halves, b their second halves. */
+/* Interleave units (bytes, pairs, fours) of a and b: a gets the units of both first halves in turn, b of both second halves. */
 #define INTERLEAVE(type, a, b, low, high)                                       \
     do {                                                                        \
         const type first = (type)(a), second = (type)(b);                       \
@@ -60,9 +60,9 @@ typedef uint64_t words __attribute__((vector_size(ROW_BYTES)));
 #define LOW_FOURS {0, 4, 1, 5}
 #define HIGH_FOURS {2, 6, 3, 7}
 
-/* Transpose a tile. The eight bytes at the same place of eight rows are a matrix of 8 x 8 bits, transposed in three steps: exchange
- * its quarters of 4 x 4 bits, then those of 2 x 2 within each, then single bits. Each vector then holds one byte of every eighth
- * element; three more steps interleave the vectors into the order of the elements. */
+/* Transpose a tile. Bytes at the same place of the eight rows are an 8 x 8 matrix of bits. Three steps transpose it: they exchange
+ * blocks of 4 x 4 bits, then of 2 x 2 bits, then single bits. Now each vector holds the bytes of every eighth element. Three more
+ * steps interleave the vectors into the order of the elements. @param pitch  bytes from row to row @param to  [TILE] bytes */
 static inline __attribute__((always_inline)) void transpose_tile(const char *rows, int64_t pitch, char *to)
 {
     static const int order[8] = {0, 4, 2, 6, 1, 5, 3, 7};
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) void transpose_tile(const char *row
         memcpy(to + b * ROW_BYTES, &v[order[b]], ROW_BYTES);
 }
 
-/* Restore one byte of each of `n` elements, a multiple of 8. @param pitch  bytes from row to row */
+/* Restore one byte of each of n elements from its eight rows. @param pitch  bytes from row to row @param n  a multiple of 8 */
 static void restore_bytes(const char *from, int64_t pitch, int64_t n, char *to)
 {
     int64_t i = 0;
@@ -108,7 +108,7 @@ static void restore_bytes(const char *from, int64_t pitch, int64_t n, char *to)
     memcpy(to + i, whole, (size_t)(n - i));
 }
 
-/* Blocks of at most MOST elements of at most LARGEST bytes are first put in the order of shuffle, and then in their own order. */
+/* At most MOST elements are restored at once. Elements of at most LARGEST bytes pass through a buffer in the order of shuffle. */
 enum { LARGEST = 16, MOST = 8 * TILE };
 
 static void restore_elements(const char *from, int64_t pitch, int64_t n, int64_t size, char *to)

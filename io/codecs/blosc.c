@@ -9,7 +9,7 @@ static int64_t claim(const char *from, int64_t bytes)
     return bytes < BLOSC_MIN_HEADER_LENGTH || blosc_cbuffer_validate(from, (size_t)bytes, &made) < 0 ? 0 : (int64_t)made;
 }
 
-/* The last argument of blosc_decompress_ctx is its threads: only the caller's. */
+/* blosc_decompress_ctx gets 1 as its number of threads: only the calling thread decodes. */
 static int64_t decode(void *state, const char *from, int64_t bytes, char *to, int64_t room)
 {
     (void)state;
@@ -24,7 +24,7 @@ static int64_t decode(void *state, const char *from, int64_t bytes, char *to, in
 
 const struct lw_codec lw_codec_blosc = {
     .failure = "Blosc finds its data damaged",
-    .state_bytes = 4 << 20,             /* three of Blosc's blocks for each call, each up to 1 MiB where Blosc chose the size */
+    .state_bytes = 4 << 20,             /* a call allocates three blocks, of up to 1 MiB each if Blosc chose their size */
     .decode = decode,
     .claim = claim,
 };

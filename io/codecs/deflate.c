@@ -18,7 +18,7 @@ static int64_t decode(void *state, const char *from, int64_t bytes, char *to, in
 
 const struct lw_codec lw_codec_deflate = {
     .failure = "inflate() failed",
-    .state_bytes = 16 << 10,            /* the tables of libdeflate 1.14, and some more */
+    .state_bytes = 16 << 10,            /* tables of libdeflate 1.14, and a margin */
     .create = create,
     .destroy = destroy,
     .decode = decode,
@@ -26,7 +26,7 @@ const struct lw_codec lw_codec_deflate = {
 
 /* ---- gzip ---- */
 
-/* A lw_gunzip is the library's decompressor under another name. */
+/* Cast to libdeflate's type: a lw_gunzip is a libdeflate decompressor. */
 static struct libdeflate_decompressor *inner(struct lw_gunzip *gunzip) { return (struct libdeflate_decompressor *)gunzip; }
 
 int lw_gunzip_create(struct lw_gunzip **out, struct lw_error *err)

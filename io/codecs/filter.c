@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Bitshuffle's blocks up to this size are decoded one by one and stay in the processor's cache. The default is 8 KiB. */
+/* Largest block whose bits are restored right after decoding, while in the processor's cache. Bitshuffle's default is 8 KiB. */
 enum { SCRATCH_BYTES = 64 << 10 };
 
 struct lw_filter_tools {
@@ -18,7 +18,7 @@ static bool has_codec(const struct lw_filter *filter) { return filter->kind >= L
 
 bool lw_filter_is_built_in(const struct lw_filter *filter) { return !has_codec(filter) || lw_codec_find(filter->codec); }
 
-/* Return the worst growth: data that cannot be compressed grows by an eighth at most, and by less than 32 bytes per block. */
+/* Incompressible data grows by an eighth at most with any codec, and by less than 32 bytes per block. */
 int64_t lw_filter_growth(const struct lw_filter *filter, int64_t bytes)
 {
     if (filter->kind == LW_FILTER_FLETCHER32)
@@ -95,20 +95,20 @@ static int undo_codec(const struct lw_filter *filter, struct lw_filter_tools *to
 
 /* ---- Fletcher's checksum, which HDF5 stores behind the bytes that it covers ------------------------------------------ */
 
-/* Reduce a sum to 16 bits in ones' complement, with 65535 in place of 0: the result is 0 only if all words are 0. */
+/* Reduce a sum modulo 65535 to 1..65535, as ones' complement addition does: the result is 0 only if all words are 0. */
 static uint64_t fold(uint64_t sum) { return sum == 0 ? 0 : 1 + (sum - 1) % 65535; }
 
 static uint32_t word(const unsigned char *data) { return (uint32_t)data[0] << 8 | data[1]; }
 
-/* Fletcher's sums: the sum of the words, and the sum of the first sums after each word. */
+/* Fletcher's sums: `first` is the sum of the words, `second` the sum of the values that `first` had after each word. */
 struct sums {
     uint64_t first, second;
 };
 
 static struct sums fold_sums(uint64_t first, uint64_t second) { return (struct sums){fold(first), fold(second)}; }
 
-/* Add the words of a block, in LANES lanes side by side. With a[j] and b[j] the two sums of lane j, the sums of the block are
- * sum(a[j]) and sum(LANES b[j] - j a[j]). A lane has few enough words for 32 bits. */
+/* Add a block of words in LANES vector lanes: word i belongs to lane i % LANES. Where a[j] and b[j] are the sums of lane j alone,
+ * the block's sums are sum(a[j]) and sum(LANES b[j] - j a[j]). LANE_WORDS words cannot overflow the 32 bits of b[j]. */
 enum { LANES = 16, LANE_WORDS = 256, BLOCK_WORDS = LANES * LANE_WORDS };
 
 static struct sums add_block(struct sums sums, const unsigned char *data)
@@ -127,9 +127,9 @@ static struct sums add_block(struct sums sums, const unsigned char *data)
     return fold_sums(sums.first, sums.second);
 }
 
-/* Compare the checksum with the bytes before it. The sums are over 16-bit words, most significant byte first; an odd last byte is
- * the high byte of a word. The checksum is stored least significant byte first. HDF5 before 1.6.3 stored the two bytes of each sum
- * in reverse on such machines; HDF5 still accepts this, and so does this function.
+/* Compare the last four bytes, the checksum, with the sums of the bytes before. These are read as 16-bit words, most significant
+ * byte first; an odd last byte is a word's high byte. The checksum is stored least significant byte first. HDF5 before 1.6.3
+ * exchanged the two bytes of each sum on little-endian machines; today's HDF5 accepts both orders, and so does this function.
  * @return  the number of bytes before the checksum; -1: the checksum does not match or is missing */
 static int64_t check_fletcher(const char *from, int64_t bytes)
 {
@@ -157,15 +157,15 @@ static int64_t check_fletcher(const char *from, int64_t bytes)
  *
  *     | all bytes: 8 | bytes of a block: 4 | stored bytes: 4, the block | stored bytes: 4, the block | ... | rest |
  *
- * Numbers are stored most significant byte first. LZ4: the last block is as long as needed, and there is no rest. A block stored in
- * as many bytes as it has is not compressed. Bitshuffle: the bits of each block are transposed and then compressed. The last block
- * ends with the last group of eight elements; the rest is stored as it is. Sources: HDF5_LZ4.pdf, bitshuffle's README. */
+ * Numbers are stored most significant byte first. LZ4: the last block may be shorter, and there is no rest. A block whose stored
+ * and decoded bytes are equally many is not compressed. Bitshuffle: each block is transposed bit by bit, then compressed. The last
+ * ends with the last eight whole elements; the rest, up to seven, is not compressed. Sources: HDF5_LZ4.pdf, bitshuffle's README. */
 struct blocks {
     const struct lw_codec *codec;
-    void *state;                        /* state of the codec */
+    void *state;                        /* of the codec, from lw_filter_tools */
     int64_t element_bytes;              /* bitshuffle: bytes of an element; LZ4: 0 */
-    const char *from, *end;             /* the blocks, after the two numbers */
-    int64_t total_bytes, block_bytes;   /* decoded bytes, of all blocks and of one */
+    const char *from, *end;             /* the bytes after the first two numbers; their end */
+    int64_t total_bytes, block_bytes;   /* decoded bytes: all (with the rest), and of one block */
 };
 
 enum { HEAD_BYTES = 12, SIZE_BYTES = 4 };
@@ -178,8 +178,8 @@ static uint64_t take_number(const char *from, int n_bytes)
     return number;
 }
 
-/* Read the two numbers before the blocks. Bitshuffle's blocks are whole elements; where the number of elements is missing,
- * bitshuffle's default counts. LW_EDATA: the numbers contradict each other. @param tools  NULL: nothing will be decoded */
+/* Read the two numbers before the blocks. Bitshuffle's blocks are cut to whole elements; a block of less than one element, such as
+ * 0 bytes, means bitshuffle's default. LW_EDATA: numbers missing or impossible. @param tools  NULL: nothing will be decoded */
 static int open_blocks(const struct lw_filter *filter, const struct lw_filter_tools *tools, const char *from, int64_t bytes,
                        struct blocks *blocks, struct lw_error *err)
 {
@@ -203,8 +203,8 @@ static int open_blocks(const struct lw_filter *filter, const struct lw_filter_to
     return LW_OK;
 }
 
-/* Decode all total_bytes. Only LZ4 has blocks that are not compressed.
- * @param scratch  block_bytes bytes: bits are restored, too; NULL: the bits of blocks stay transposed */
+/* Decode all blocks and copy the rest. Only LZ4 has blocks that are not compressed.
+ * @param scratch  [block_bytes] bytes for undoing bitshuffle block by block; NULL: bitshuffle is not undone */
 static int decode_blocks(const struct blocks *blocks, char *to, char *scratch, struct lw_error *err)
 {
     const int64_t size = blocks->element_bytes;
@@ -230,7 +230,7 @@ static int decode_blocks(const struct blocks *blocks, char *to, char *scratch, s
     return LW_OK;
 }
 
-/* Undo a filter of blocks. Blocks longer than the scratch buffer have their bits restored after all of them are decoded. */
+/* Undo a filter of blocks. If blocks are longer than the scratch buffer, bitshuffle is undone after all of them are decoded. */
 static int undo_blocks(const struct lw_filter *filter, struct lw_filter_tools *tools, struct lw_filtered *f, struct lw_error *err)
 {
     struct blocks blocks;

@@ -1,4 +1,4 @@
-/* hash.h - a checksum of bytes: XXH3 with 64 bits, by xxHash (https://xxhash.com). It detects accidental changes, not forgery. */
+/* hash.h - make checksums: 64-bit XXH3 by the library xxHash (https://xxhash.com). They detect accidental changes, not forgery. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ bool lw_hash_is_there(void);
 /** Return the checksum of `bytes` bytes. */
 uint64_t lw_hash_of(const void *data, size_t bytes);
 
-/* State of a checksum whose bytes come in several parts: begin, add ..., end. */
+/* State of a checksum over bytes that are added part by part: begin, add ..., end. */
 struct lw_hash {
     _Alignas(64) unsigned char state[640];
 };

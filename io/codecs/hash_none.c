@@ -1,4 +1,4 @@
-/* hash_none.c - the functions of hash.h for a build without xxHash. */
+/* hash_none.c - stubs of the functions of hash.h for a build without xxHash. lw_hash_is_there returns false. */
 #include "io/codecs/hash.h"
 
 bool lw_hash_is_there(void) { return false; }

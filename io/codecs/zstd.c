@@ -24,7 +24,7 @@ static int64_t claim(const char *from, int64_t bytes)
 
 const struct lw_codec lw_codec_zstd = {
     .failure = "Zstandard finds its data damaged",
-    .state_bytes = 192 << 10,           /* 94 KiB in zstd 1.5, and some more */
+    .state_bytes = 192 << 10,           /* 94 KiB in zstd 1.5, and a margin */
     .create = create,
     .destroy = destroy,
     .decode = decode,

@@ -25,7 +25,7 @@ enum { CHECKSUM_BYTES = sizeof CHECKSUM - 1 + 16 + 1, MOST_BYTES = 64 << 20 };
 struct lw_journal {
     int64_t used, room;
     bool is_full;
-    char text[];                /* [room + 1]; of a journal that was read, "key\0value\0" for each line */
+    char text[];                /* [room + 1] the lines as written; in a parsed journal "key\0value\0" for each line */
 };
 
 /* ---- files replaced as a whole --------------------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static int write_parts(int fd, const char *file, const struct lw_replace_part *p
     return fsync(fd) == 0 ? LW_OK : fail_write(file, strerror(errno), err);
 }
 
-/* EINVAL: the file system's folders need no sync. */
+/* fsync of a folder fails with EINVAL on file systems that cannot sync folders; this counts as success. */
 bool lw_replace_sync_folder(const char *file)
 {
     char copy[PATH_MAX];
@@ -167,7 +167,7 @@ static int fail_damaged(const char *name, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "'%.600s' is damaged, or no journal of this version of lapwing", name);
 }
 
-/* Return whether the title is there and the last line is the checksum of all lines before it. */
+/* Return whether the text begins with the title and ends with the right checksum of all lines before the last. */
 static bool is_whole(const char *text, int64_t bytes)
 {
     char line[CHECKSUM_BYTES + 1];
@@ -183,7 +183,7 @@ static int digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Replace the escapes of a value, in place. @return  false: an escape is malformed */
+/* Replace each \xNN of a value by its character, in place. @return  false: an escape is malformed */
 static bool take_escapes(char *value)
 {
     char *to = value;
@@ -200,7 +200,7 @@ static bool take_escapes(char *value)
     return true;
 }
 
-/* Turn the lines into pairs of texts: key and value. */
+/* Store each line as "key\0value\0" in journal->text. @return  false: a line is malformed */
 static bool split_lines(struct lw_journal *journal, const char *text, int64_t bytes)
 {
     const char *line = text + sizeof TITLE - 1;

@@ -14,7 +14,7 @@
 
 enum { MOST_RANGES = 64 };
 
-/* Head of the undo file. The bytes of the ranges follow, one range after the other, then a checksum of everything before it. */
+/* Head of the undo file. The saved bytes follow, range after range, then the checksum of head and saved bytes. */
 struct head {
     char title[sizeof TITLE];
     int64_t file_bytes;
@@ -54,7 +54,7 @@ static int make_head(int fd, const struct lw_undo_range *others, int n, const ch
     return LW_OK;
 }
 
-/* Move the ranges from the file to memory, or back. */
+/* Copy the ranges from the file to `bytes`, or back to the file if `is_back`. */
 static int move_ranges(int fd, const struct head *head, char *bytes, bool is_back, struct lw_error *err)
 {
     int rc = LW_OK;

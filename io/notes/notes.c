@@ -87,7 +87,7 @@ static int look_at_attributes(const struct lw_object *object, void *result, stru
     return rc;
 }
 
-/* Add the recorder's fields as attributes: a file's convention may hold them elsewhere than in attributes of the dataset. */
+/* Add the recorder's fields as attributes: some conventions store them outside the dataset's attributes. */
 static void add_recorder(const struct lw_recorder *recorder, struct lw_said *said)
 {
     char name[LW_RECORDER_VALUE], value[LW_RECORDER_VALUE];
@@ -113,7 +113,7 @@ int lw_notes_collect(const struct lw_dataset_info *info, struct lw_said *said, s
 
 /* ---- good samples ------------------------------------------------------------------------------------------------------ */
 
-/* Find the series of tests. The names of the tests are in object->path. */
+/* Find the series that hold the tests, in the child process. object->path holds the tests in place of a path. */
 static int look_at_quality(const struct lw_object *object, void *result, struct lw_error *err)
 {
     const struct lw_format *format;

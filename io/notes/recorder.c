@@ -8,13 +8,13 @@
 
 /* The text of a recorder is a list of fields, each a line "name\tvalue\n". */
 
-/* Copy a value without blanks around it, and with blanks in place of control characters, which separate fields. */
+/* Copy a value: without blanks around it, long values cut, and control characters, which separate fields, made blanks. */
 static void clean(const char *value, char out[LW_RECORDER_VALUE])
 {
     enum { KEPT = 32 };
     value += strspn(value, " ");
     const size_t length = strlen(value);
-    uint32_t sum = 2166136261u;         /* FNV-1a */
+    uint32_t sum = 2166136261u;         /* checksum: FNV-1a, 32 bits */
     for (const char *c = value; *c; c++)
         sum = (sum ^ (unsigned char)*c) * 16777619u;
     if (length < LW_RECORDER_VALUE)
@@ -89,7 +89,7 @@ bool lw_recorder_find(const struct lw_recorder *recorder, const char *what, char
     return false;
 }
 
-/* Return an angle in degrees as -180 to 180. */
+/* Bring an angle in degrees to the range -180 to 180. */
 static double turn(double degrees) { return remainder(degrees, 360); }
 
 bool lw_recorder_is_pointing(const struct lw_recorder *a, const struct lw_recorder *b, double seconds)

@@ -73,8 +73,8 @@ double lw_said_real(const struct lw_said *said, const char *name, double fallbac
 
 enum { KEPT_NAME = 64, KEPT_TEXT_BYTES = 16384, KEPT_REALS = 1024, KEPT_MOST_TEXT = 1024, KEPT_MOST_REALS = 64 };
 
-/* Attributes that a result does not keep, in upper or lower case. First those of the file format, and of netCDF and CF, which tell
- * readers how to interpret values. Then those about when and where the input was sampled, of which the result has its own. */
+/* Names of attributes that a result does not keep, in upper or lower case. The first group, of HDF5, netCDF and CF, tells how to
+ * interpret the stored values. The second tells when and where the input was sampled; the result has its own. */
 static const char *const left_out[] = {
     "CLASS", "NAME", "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "_FillValue", "missing_value", "scale_factor",
     "add_offset", "_Unsigned", "valid_min", "valid_max", "valid_range", "actual_range", "coordinates", "bounds", "grid_mapping",
@@ -89,7 +89,7 @@ static const char *const left_out[] = {
     "PIXSCALE", "PIXSCAL1", "PIXSCAL2", "DATASEC", "TRIMSEC", "BIASSEC", "CCDSEC", "DETSEC", "AMPSEC",
 };
 
-/* Beginnings of further names that a result does not keep: structure and sky coordinates of FITS images; coordinates of DASDAE. */
+/* First letters of names that a result does not keep: structure and sky coordinates of FITS images, coordinates of DASDAE. */
 static const char *const prefixes[] = {
     "NAXIS", "BITPIX", "BSCALE", "BZERO",   "BLANK",   "CRPIX",        "CRVAL",
     "CDELT", "CTYPE",  "CUNIT",  "CROTA",   "CD1_",    "CD2_",         "CD3_",
@@ -97,7 +97,7 @@ static const char *const prefixes[] = {
     "CQDIS", "D2IM",   "_N",     "_coord_", "_cdims_", "_attrs_time_", "_attrs_distance_",
 };
 
-/* Return whether a name is that of a coefficient of SIP's polynomials of pixels in FITS, such as "A_2_0" or "BP_1_1". */
+/* Return whether a name such as "A_2_0" or "BP_1_1" belongs to SIP, the polynomials for distorted pixel coordinates in FITS. */
 static bool is_polynomial(const char *name)
 {
     const char *const at = name + 1 + (name[0] && name[1] == 'P');
