@@ -183,7 +183,7 @@ int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, i
     r.values = lw_alloc_array(BATCH_VALUES, sizeof *r.values, "samples", err);
     r.boxes = lw_alloc_array(BATCH_BOXES, sizeof *r.boxes, "samples", err);
     int rc = r.values && r.boxes ? LW_OK : LW_ESYSTEM;
-    const bool is_x_fast = lw_subject_is_x_fast(r.subject);         /* to read blocks in the order of the file */
+    const bool is_x_fast = lw_subject_is_x_fast(r.subject);         /* the blocks are read in the order of the file */
     const int64_t n_slow = is_x_fast ? r.y.n_blocks : r.x.n_blocks, n_fast = is_x_fast ? r.x.n_blocks : r.y.n_blocks;
     for (int64_t s = 0; s < n_slow && rc == LW_OK; s++)
         for (int64_t f = 0; f < n_fast && rc == LW_OK; f++)

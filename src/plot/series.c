@@ -126,7 +126,7 @@ static int gather(struct lw_plot *plot, struct lw_samples *series, struct lw_sho
     if (ends > 0 && !plot->is_log && low < high) {
         shown->low = low - 0.05 * (high - low);
         shown->high = high + 0.05 * (high - low);
-    } else if (!has_values) {           /* without finite values gnuplot finds no range */
+    } else if (!has_values) {           /* gnuplot finds no range without a finite value */
         shown->high = 1;
     }
     shown->data = lw_script_data(&plot->script);

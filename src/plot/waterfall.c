@@ -18,7 +18,7 @@ static int add_input(struct lw_plot *plot, struct lw_samples *images, struct lw_
                             plot->input.n_x);
     shown->y.begin = map.channels.begin + y->begin * map.channels.step;
     shown->y.step = y->step * map.channels.step;
-    if (shown->y.begin < 0)              /* with --mode full the result's first rows lie before the input's first row */
+    if (shown->y.begin < 0)              /* the result's first rows lie before the input's first row (--mode full) */
         shown->y.begin += lw_divide_up(-shown->y.begin, shown->y.step) * shown->y.step;
     shown->y.end = lw_min64(map.channels.begin + (y->end - 1) * map.channels.step + 1, plot->input.n_y);
     snprintf(shown->title, sizeof shown->title, "input: %.300s", plot->input.info.path);

@@ -1,4 +1,4 @@
-/* arrays.c - checks random elements of a result's arrays: series and products of them, best filters, blocks, filters, kernels. */
+/* arrays.c - checks random elements of a result's arrays: post-processed y, best filters, blocks, filters and kernels. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -13,11 +13,11 @@
 
 /* ---- stored values ------------------------------------------------------------------------------------------------- */
 
-/* A dataset of the result. */
+/* A dataset of the result, open for reading. */
 struct stored {
     struct lw_dataset_info info;
     struct lw_boxes *samples;
-    double unit;            /* value of one step of a FITS integer, which readers scale; 0: read as stored */
+    double unit;            /* value of a FITS integer's step, by which the reader scales; 0: read as stored */
 };
 
 static void shape_text(int n_dims, const int64_t *dims, char text[128])
@@ -27,7 +27,7 @@ static void shape_text(int n_dims, const int64_t *dims, char text[128])
         snprintf(text + strlen(text), 128 - strlen(text), "%s%" PRId64, d ? " x " : "", dims[d]);
 }
 
-/* Open a dataset of the result, which must have the shape of `dataset`. Close `stored` in any case. */
+/* Open a dataset of the result. LW_EDATA: its shape is not that of `dataset`. Close `stored` in any case. */
 static int open_stored(const struct lw_verify *verify, const struct lw_writer_dataset *dataset, struct stored *stored,
                        struct lw_error *err)
 {
@@ -70,18 +70,18 @@ static int64_t n_taps(const struct lw_verify_shape *shape) { return shape->tap_r
 struct check {
     struct lw_verify *verify;
     struct lw_verify_row *report;
-    const struct lw_product *product, *filter;     /* `filter`: /best/filter, which belongs to /best/value */
+    const struct lw_product *product, *filter;     /* the product to check; /best/filter beside /best/value, else NULL */
     struct stored values, filters;
-    int64_t columns;                               /* columns of the product */
-    bool is_of_blocks;                             /* an element is made of a block of outputs */
+    int64_t columns;                               /* columns of the product; 1: a series */
+    bool is_of_blocks;                             /* elements are statistics of blocks of outputs */
 
-    /* Finds the rows of y that the elements from `at` to `last` are made of. */
+    /* Find the rows [*first, *end) of y on which rows `at` to `last` of the product depend. */
     void (*find_outputs)(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end);
-    /* Checks an element. @param rest  filter x columns + column */
+    /* Check an element. @param rest  filter x columns + column */
     int (*element)(struct check *check, const struct lw_verify_samples *samples, int64_t row, int64_t rest, struct lw_error *err);
 };
 
-/* Check the chosen elements. @param most_rows  most rows of y that a piece is made of */
+/* Check the chosen elements. @param most_rows  most rows of y on which a piece depends */
 static int check_pieces(struct check *check, const struct lw_verify_choice *choice, int64_t most_rows, struct lw_error *err)
 {
     struct lw_verify *const verify = check->verify;
@@ -108,7 +108,7 @@ static int check_pieces(struct check *check, const struct lw_verify_choice *choi
     return rc;
 }
 
-/* Read the stored value of an element. */
+/* Read the stored value of an element. @param element  filter, channel, row and column */
 static int read_element(const struct check *check, struct stored *stored, const int64_t element[4], double complex *value,
                         struct lw_error *err)
 {
@@ -125,7 +125,7 @@ static int read_element(const struct check *check, struct stored *stored, const 
     return read_stored(stored, place, value, err);
 }
 
-/* ---- the series and what is made of it --------------------------------------------------------------------------- */
+/* ---- y and what post-processing makes of it -------------------------------------------------------------------------- */
 
 static void find_block(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end)
 {
@@ -133,7 +133,7 @@ static void find_block(const struct lw_verify_shape *shape, int64_t at, int64_t 
     *end = lw_min64((last + 1) * shape->search->every, shape->n_outputs);
 }
 
-/* Make an element of /blocks by the definition: the largest, rms or mean of a block of a filter's outputs. */
+/* Compute an element of /blocks by the definition: the largest, rms or mean of a block of outputs. @param what  dataset's path */
 static struct lw_verify_truth block_of(const struct lw_verify *verify, const struct lw_verify_samples *samples, const char *what,
                                        int filter, int64_t number)
 {
@@ -177,7 +177,7 @@ static int check_element(struct check *check, const struct lw_verify_samples *sa
     return LW_OK;
 }
 
-/* An element at an output of y is made of fewer outputs than its neighbour, so that the neighbours of both ends count, too. */
+/* Find the outputs for a piece. An element that coincides with an output needs fewer outputs than its neighbour: both are tried. */
 static void find_outputs(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end)
 {
     int64_t other_first, other_end;
@@ -210,15 +210,15 @@ int lw_verify_series_product(struct lw_verify *verify, const struct lw_product *
 
 /* ---- the best filter --------------------------------------------------------------------------------------------- */
 
-/* Strength by which outputs are compared, times sigma. */
+/* Return the strength by which outputs are compared, times sigma. */
 static double strength_of(const struct lw_verify *verify, double complex y)
 {
     const enum lw_sign sign = verify->shape.search->sign;
     return sign == LW_SIGN_BOTH ? cabs(y) : sign == LW_SIGN_POSITIVE ? creal(y) : -creal(y);
 }
 
-/* The most by which another filter exceeds the stored one, relative to the allowed error: above 1, the stored one is wrong. NaN: it
- * is wrong, too, as there is a best filter and none is stored, or the values cannot be compared. */
+/* Return the most by which another filter exceeds the stored one, relative to the allowed error: above 1, the stored one is wrong.
+ * NaN is wrong, too: no filter is stored although there is a best one, or values cannot be compared. */
 static double rival_part(const struct lw_verify *verify, const struct lw_verify_samples *samples, int64_t row, int stored,
                          const struct lw_verify_truth *its)
 {
@@ -315,7 +315,7 @@ int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product,
 
 /* ---- filters, kernel --------------------------------------------------------------------------------------------- */
 
-/* Allowed differences of taps, relative to the largest. Taps are made again in double precision, whitened ones by transforms. */
+/* Allowed differences of taps, relative to the largest tap. Taps are recomputed in double, whitened ones by transforms. */
 static const double same_taps = 1e-9, same_whitened_taps = 1e-6;
 
 int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err)

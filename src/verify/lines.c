@@ -12,35 +12,35 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Samples read at a time. Phases of TURN samples are computed once; further parts of TURN samples differ by one factor. */
+/* BLOCK samples are read at a time. Phases are computed for TURN samples; those of further TURN samples differ by a factor. */
 enum { BLOCK = 1 << 16, TURN = 256 };
 
 static const char *const fraction_column[] = {"fractional_index", NULL};     /* missing in results of earlier versions */
 enum { LEAST_COLUMNS = 4, MOST_COLUMNS = 6 };
 static const char *const channel_columns[] = {"residual", "detection_limit", "dense"};
 
-/* A channel of the result, or a piece of a channel. */
+/* A channel of the result, or one piece of it (sfft --window). */
 struct channel {
-    int64_t number, piece; /* number in the view; number of the piece, or 0 */
+    int64_t number, piece; /* number of the channel in the view; number of the piece, or 0 */
     double residual, limit;
     bool is_dense;
-    bool is_refined; /* some line is a tone between two indices */
-    double largest; /* largest of its checked lines */
+    bool is_refined; /* a checked line is a tone between two indices */
+    double largest; /* largest magnitude of the checked lines */
     double power;   /* sum of |x|^2 */
     double most;    /* largest |x| */
-    int64_t n_missing; /* samples that are not finite, or in a gap of zeros */
+    int64_t n_missing; /* samples that are not finite, or lie in a gap */
 };
 
 struct line {
     int64_t channel, piece, index;
     double complex value;
-    double offset;      /* frequency minus index */
-    long double re, im; /* sum over all samples, at the line's frequency */
+    double offset;      /* frequency minus index, in steps of the index */
+    long double re, im; /* sum over all samples at the line's frequency */
 };
 
 struct lines {
     struct lw_verify *verify;
-    struct line *all; /* [n], sorted by channel */
+    struct line *all; /* owned; [n], lines to check, sorted by channel */
     int64_t n;
     int64_t n_rows;   /* rows of the table */
     const char *columns[MOST_COLUMNS];
@@ -50,7 +50,7 @@ struct lines {
 
 static const struct lw_sfft_request *request_of(const struct lw_verify *verify) { return verify->job.request; }
 
-/* Samples of a transform. */
+/* Return the number of samples of a transform. */
 static int64_t samples_of(const struct lw_verify *verify) { return request_of(verify)->spec.n; }
 
 /* ---- which lines ------------------------------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ static int read_line(const struct lines *lines, int64_t number, struct line *lin
     return LW_OK;
 }
 
-/* Choose runs of rows: the lines of a run belong to one or two channels, so that few channels have to be read. */
+/* Choose runs of rows. The lines of a run belong to few channels, so that few channels have to be read. */
 static int choose_lines(struct lines *lines, struct lw_error *err)
 {
     struct lw_verify *const verify = lines->verify;
@@ -129,7 +129,7 @@ static int read_channel(const struct lw_verify *verify, struct channel *channel,
 
 /* ---- sums over all samples of a channel -------------------------------------------------------------------------- */
 
-/* exp(-2 pi i f t / n) at the line's frequency f. The part of its index is reduced exactly. */
+/* Return exp(-2 pi i f t / n) at the line's frequency f = index + offset. The index's part of the phase is reduced exactly. */
 static double complex line_phase(const struct line *line, int64_t t, int64_t n)
 {
     const long double angle = 2 * acosl(-1) * (long double)lw_mod_multiply(line->index, t % n, n) / (long double)n;
@@ -153,7 +153,7 @@ static void add_block(const double complex *x, int64_t first, int64_t count, int
     }
 }
 
-/* Samples of the view that lie in gaps between files. */
+/* Return the number of the view's samples, from `first` on, that lie in gaps between files. */
 static int64_t in_gaps(const struct lw_verify *verify, int64_t first, int64_t count)
 {
     const struct lw_gap *gaps;
@@ -177,7 +177,7 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
         if ((rc = lw_reader_read(lines->verify->reader, &slab, err)))
             break;
         for (int64_t i = 0; i < count; i++) {
-            /* A dense transform has met every sample: all are finite, or the others count as zero. */
+            /* A dense transform used every sample, non-finite ones as 0 with --nan zero only. A sparse one left them out. */
             const struct lw_op_spec *const op = &lines->verify->job.op;
             const struct lw_type type = op->input;
             const double re = lw_type_number(type, raw, type.is_complex ? 2 * i : i),
@@ -195,18 +195,18 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
     return rc;
 }
 
-/* The largest error of a line's value.
+/* Return the allowed error of a line's value.
  *
- * A dense transform rounds like white noise. Tones fitted to it leave coefficients up to the detection limit around them, and at
- * most twice that between indices. A sparse transform determines a value to within the noise, up to the channel's detection limit.
- * Lines leak into each other by a fraction of the largest, a property of the windows. The sum at a tone's frequency contains the
- * residual. Missing samples that a sparse transform does not take count as its lines there, but in the sum as zeros. */
+ * Rounding errors of a dense transform are like white noise. Tones fitted to it leave coefficients up to the detection limit, and
+ * between indices up to twice the limit. A sparse transform finds a value to within the noise, up to the channel's detection limit.
+ * Its lines leak into each other by a fraction of the largest, a property of the windows. The sum at a tone's frequency contains
+ * the residual. A sparse transform leaves missing samples out, as if its lines went on there; the sum takes them as zeros. */
 static double allowed_of(const struct lw_verify *verify, const struct channel *channel)
 {
     const bool is_double = verify->job.op.precision == LW_DOUBLE;
     const double e = is_double ? 1e-16 : 5e-8, leakage = is_double ? 1e-6 : 1e-3;
     const double dense = 6 * e * log2(2 * (double)samples_of(verify)) * sqrt(channel->power) + 1e-15 * channel->largest;
-    const double places = 4 * DBL_EPSILON * (double)samples_of(verify) * channel->largest;      /* tones' frequencies are rounded */
+    const double places = 4 * DBL_EPSILON * (double)samples_of(verify) * channel->largest;      /* rounding of frequencies */
     const double left = channel->is_refined ? 6 * sqrt(channel->residual * channel->power) + places : 0;
     const double missing = (double)channel->n_missing * channel->most;
     if (channel->is_dense)
@@ -214,9 +214,9 @@ static double allowed_of(const struct lw_verify *verify, const struct channel *c
     return dense + channel->limit + leakage * channel->largest + left + missing;
 }
 
-/* ---- tones between the indices: each of them is part of the sums of all others --------------------------------- */
+/* ---- tones between the indices: each contributes to the sums of all other lines ------------------------------------- */
 
-/* Mean over t of exp(2 pi i d t / n). */
+/* Return the mean of exp(2 pi i d t / n) over 0 <= t < n. */
 static double complex kernel(double d, double n)
 {
     const double whole = n * sin(M_PI * d / n);
@@ -238,13 +238,13 @@ static void remove_other(const struct lines *lines, const struct line *other, st
     line->im -= cimag(seen);
 }
 
-/* Number of a transform; the table's rows are sorted by it. */
+/* Return the number of a transform, by which the table's rows are sorted. */
 static int64_t transform_of(const struct lines *lines, int64_t piece, int64_t channel)
 {
     return piece * lines->verify->job.op.n_channels + channel;
 }
 
-/* Find the first row of a transform. */
+/* Find the first row of a transform by bisection. */
 static int find_rows(const struct lines *lines, int64_t transform, int64_t *first, struct lw_error *err)
 {
     int64_t end = lines->n_rows;
@@ -262,7 +262,7 @@ static int find_rows(const struct lines *lines, int64_t transform, int64_t *firs
     return LW_OK;
 }
 
-/* If a line of a channel lies between two indices, subtract all other lines of the table from the sums of that channel. */
+/* If a checked line of a channel lies between two indices, subtract all other lines of the table from the channel's sums. */
 static int remove_others(struct lines *lines, struct channel *channel, int64_t begin, int64_t end, struct lw_error *err)
 {
     const int64_t transform = transform_of(lines, channel->piece, channel->number);

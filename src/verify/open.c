@@ -42,7 +42,7 @@ void lw_verify_count(struct lw_verify_row *row, double part, const char *format,
 
 int64_t lw_verify_draw(struct lw_verify *verify, int64_t n) { return lw_random_below(verify->seed, verify->n_drawn++, n); }
 
-/* The first array of a FITS result is the primary unit; the others are extensions, named in capitals. */
+/* The first array of a FITS result is in the primary unit; the others are extensions with names in capitals. */
 struct lw_name lw_verify_name(const struct lw_verify *verify, const char *path)
 {
     char unit[LW_MAX_PATH];
@@ -76,7 +76,7 @@ static int open_input(struct lw_verify *verify, struct lw_error *err)
     return lw_comm_agree(verify->comm, rc, err);
 }
 
-/* Whether an input is packed, but an earlier version made the result, which took numbers as stored and noted no packing. */
+/* Return whether an input is packed and was read as stored: by an earlier version, whose result notes no packing. */
 static bool was_as_stored(const struct lw_verify *verify, int input)
 {
     struct lw_attribute found;
@@ -85,7 +85,7 @@ static bool was_as_stored(const struct lw_verify *verify, int input)
     return verify->job.inputs[input].packing.is_on && !lw_said_find(&verify->notes->file, name, &found);
 }
 
-/* Refuse filters, kernels and masks that an earlier version took as stored: they cannot be opened like that again. */
+/* Refuse filters, kernels and masks that an earlier version read as stored: this version cannot read them like that. */
 static int check_packing(const struct lw_verify *verify, struct lw_error *err)
 {
     for (int i = 1; i < verify->job.n_inputs; i++)
@@ -96,7 +96,7 @@ static int check_packing(const struct lw_verify *verify, struct lw_error *err)
     return LW_OK;
 }
 
-/* Check that inputs have the sizes that the result notes. Another time of change alone is accepted: a copy has one. */
+/* Check that the inputs have the sizes noted in the result. Their modification times may differ, as those of copies do. */
 static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
 {
     for (int i = 0; i < verify->job.n_inputs; i++) {
@@ -114,7 +114,7 @@ static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
 
 /* ---- numbers that need a pass over all of the data are taken from the result ----------------------------------- */
 
-/* @param path  dataset of the result @param values  [n] */
+/* Read n numbers from a dataset of the result. @param values  [n], set */
 static int take_numbers(struct lw_verify *verify, const char *path, double *values, int64_t n, struct lw_error *err)
 {
     struct lw_dataset_info info;
@@ -188,7 +188,7 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
     shape->n_rows = job->n_samples;
     shape->n_outputs = job->n_outputs;
     shape->boundary = job->boundary;
-    /* Segments are noted as "overlap-save, N = 4096, .." or "overlap-save on tiles of 128 x 256, .."; direct sums have none. */
+    /* The provenance has segments as "overlap-save, N = 4096, .." or "overlap-save on tiles of 128 x 256, ..", direct sums none. */
     const char *const text = lw_said_text(&verify->notes->file, "algorithm");
     const char *const length = strstr(text, "N = "), *const tile = strstr(text, " of ");
     shape->segment_rows = shape->tap_rows;
@@ -210,7 +210,7 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-/* Read the notes of the result's first dataset, which include its root group's, on rank 0 for all ranks. */
+/* Read the attributes of the result's first dataset and of its root group on rank 0, and send them to all ranks. */
 static int share_notes(struct lw_verify *verify, struct lw_error *err)
 {
     const bool reads = lw_comm_rank(verify->comm) == 0;

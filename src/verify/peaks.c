@@ -1,4 +1,4 @@
-/* peaks.c - checks random rows of a table of peaks: their values, and that no output within reach is stronger. */
+/* peaks.c - checks random rows of a table of peaks: their values, and that no neighbour is stronger. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -24,11 +24,11 @@ struct peak {
 struct table {
     struct lw_verify *verify;
     struct lw_name name;
-    int64_t cluster; /* reach of the neighbours to compare; -1: none */
+    int64_t cluster; /* outputs on each side that are neighbours; -1: compare none */
     bool has_exclusions;
 };
 
-/* @return  false: there is no such output */
+/* Convert a row to a peak. @return  false: the result has no such output */
 static bool take_peak(const struct lw_verify *verify, const double row[N_COLUMNS], struct peak *peak)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
@@ -45,15 +45,15 @@ static bool take_peak(const struct lw_verify *verify, const double row[N_COLUMNS
 
 /* ---- neighbours -------------------------------------------------------------------------------------------------- */
 
-/* Findings on the outputs within reach of a peak. */
+/* Findings on the neighbours of a peak, the peak included. */
 struct neighbours {
-    int64_t least, most; /* outputs that certainly, and possibly, reach the threshold */
-    double excess;       /* the most by which one exceeds the peak, relative to the allowed error */
-    int64_t row, column; /* place of that one */
+    int64_t least, most; /* numbers of outputs that certainly, and that possibly, reach the threshold */
+    double excess;       /* the most by which an output exceeds the peak, relative to the allowed error */
+    int64_t row, column; /* place of this output */
     int filter;
 };
 
-/* @param its  allowed error of the peak's SNR */
+/* Compare an output with the peak. @param its  allowed error of the peak's SNR */
 static void compare(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak, int filter,
                     int64_t row, int64_t column, double its, struct neighbours *found)
 {
@@ -78,7 +78,7 @@ static void compare(const struct table *table, const struct lw_verify_samples *s
 
 /* ---- a row ------------------------------------------------------------------------------------------------------- */
 
-/* Check a row's value and SNR, and that it may be a peak. */
+/* Check a row's value and SNR, and that threshold, sign and mask allow a peak there. */
 static void check_value(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak,
                         const struct lw_verify_truth *y, struct lw_verify_row *report)
 {
@@ -171,7 +171,7 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     const struct lw_search *const search = shape->search;
     const int64_t n_taps = shape->tap_rows * shape->tap_columns;
     const double width = 2 * (double)search->cluster + 1, filters = search->clusters_filters ? shape->n_filters : 1;
-    const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps; /* products for a peak and neighbours */
+    const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps; /* products for all neighbours */
     const int64_t n_compared = cost < 1e18 ? LW_VERIFY_PRODUCTS / lw_max64(1, (int64_t)cost) : 0;
     struct table table = {
         .verify = verify, .name = lw_verify_name(verify, product->dataset.path),

@@ -6,7 +6,7 @@
 /* Errors are close to normally distributed: none exceeds this many times the guaranteed rms error. */
 #define LARGEST_TO_RMS 6
 
-/* Guaranteed rms error: e r (log2(2N) |h|_2 + 10 |h|_1) with r = 1, see jobs/README.md. */
+/* The guaranteed rms error is e r (log2(2N) |h|_2 + 10 |h|_1), see jobs/README.md; here r, the rms value of the input, is 1. */
 double lw_verify_promise(const struct lw_verify *verify, int filter, double n)
 {
     const struct lw_verify_shape *const shape = &verify->shape;

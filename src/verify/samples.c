@@ -1,4 +1,4 @@
-/* samples.c - reads the input around some outputs, and finds its rms value there. */
+/* samples.c - reads the input around some outputs, and finds the rms values of their segments. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-/* A segment is covered by COVER cells, each a quarter of its length. An output may share its roundings with another segment, of a
- * pair; that segment begins no more than NEAR lengths away. */
+/* Energies are summed in cells of 1 / CELLS of a segment's length; a segment lies within COVER cells. Segments may be transformed
+ * in pairs and then share rounding errors; the other segment of a pair begins at most NEAR lengths away. */
 enum { CELLS = 4, COVER = CELLS + 1, NEAR = 2 };
 
-/* Values of a piece of an image; outputs of a piece of a series. */
+/* Values in a piece of an image; least number of outputs in a piece of a series. */
 enum { PIECE_VALUES = 1 << 20, PIECE_OUTPUTS = 1024 };
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static int read_rows(struct lw_verify *verify, int64_t channel, int64_t begin, i
     return rc || !verify->mask ? rc : lw_mask_apply(verify->mask, 0, &part, err);
 }
 
-/* Sample i in verify->raw. */
+/* Return value i of verify->raw. */
 static double complex value_at(const struct lw_verify *verify, int64_t i)
 {
     const struct lw_type type = verify->job.op.input;
@@ -69,7 +69,7 @@ static double complex value_at(const struct lw_verify *verify, int64_t i)
     return CMPLX(lw_type_number(type, verify->raw, 2 * i), lw_type_number(type, verify->raw, 2 * i + 1));
 }
 
-/* Whether a value is not finite; in single precision, also one beyond float32. */
+/* Return whether a value is not finite; in single precision also if it is beyond float32. */
 static bool is_bad(const struct lw_verify *verify, double complex value)
 {
     const bool is_single = verify->job.op.precision == LW_SINGLE;
@@ -84,10 +84,10 @@ struct cells {
     int64_t rows, columns;     /* input values of a cell */
     int64_t n_rows, n_columns; /* numbers of cells */
     double *energy;            /* [n_rows x n_columns] */
-    double *repeats;           /* [columns of the input], how often each stands in a continued row */
+    double *repeats;           /* [columns of the input], how often each column occurs in a row continued beyond both ends */
 };
 
-/* Add the energy of the rows in verify->raw; the first of them is row `first_row` of the cells. */
+/* Add the energy of the rows in verify->raw, the first of which is row `first_row` of the cells' area. */
 static void add_energy(const struct lw_verify *verify, int64_t n_rows, int64_t first_row, struct cells *cells)
 {
     const int64_t columns = verify->shape.columns;
@@ -115,7 +115,7 @@ static int read_energy(struct lw_verify *verify, int64_t channel, int64_t begin,
     return rc;
 }
 
-/* Energy of the cells that cover a segment which begins in cell (row, column). */
+/* Return the energy of the cells that cover a segment beginning in cell (row, column). */
 static double covered(const struct cells *cells, int64_t row, int64_t column)
 {
     double sum = 0;
@@ -139,7 +139,7 @@ static void raise_levels(const struct lw_verify_shape *shape, const struct cells
     }
 }
 
-/* Find samples->levels. Adjacent channels of a real series may be transformed together as one complex series, so both count. */
+/* Find samples->levels. Adjacent channels of a real series may be transformed as one complex series, so both channels count. */
 static int find_levels(struct lw_verify *verify, struct lw_verify_samples *samples, struct lw_error *err)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
@@ -156,7 +156,7 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
     cells.repeats = lw_alloc_array(shape->columns, sizeof *cells.repeats, "columns", err);
     samples->levels = lw_alloc_array(cells.n_columns, sizeof *samples->levels, "levels", err);
     int rc = cells.energy && cells.repeats && samples->levels ? LW_OK : LW_ESYSTEM;
-    /* Where a kernel is wider than the image, a segment contains the same columns several times. */
+    /* If a kernel is wider than the image, a segment contains the same columns several times. */
     for (int64_t column = 1 - shape->tap_columns; rc == LW_OK && column < shape->columns + shape->tap_columns - 1; column++) {
         const bool is_inside = column >= 0 && column < shape->columns;
         const int64_t at = is_inside ? column : lw_boundary_index(shape->boundary, column, shape->columns);
@@ -192,7 +192,7 @@ int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int
     int rc;
     if ((rc = find_levels(verify, samples, err)) || (rc = read_rows(verify, channel, samples->begin, samples->end, err)))
         return rc;
-    /* The value that boundary zero puts above and below an image is not in the file. */
+    /* The window does not deliver the value shape->outside, which boundary zero puts above and below an image. */
     for (int64_t row = samples->begin; row < samples->end; row++) {
         const bool is_outside = shape->boundary == LW_BOUNDARY_ZERO && (row < 0 || row >= shape->n_rows);
         const bool masked = verify->mask && lw_mask_is_set(verify->mask, 0, 0, row - samples->begin);

@@ -1,4 +1,4 @@
-/* spots.c - chooses the outputs to check, and names them. */
+/* spots.c - chooses the elements to check, and writes their places. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -12,7 +12,7 @@ struct lw_verify_deck lw_verify_shuffle(struct lw_verify *verify, int64_t n)
     return (struct lw_verify_deck){lw_random_bits(verify->seed, verify->n_drawn++), n};
 }
 
-/* A Feistel network of four rounds permutes the numbers of 2 `half` bits; a number that is too large is permuted again. */
+/* A Feistel network of four rounds permutes the numbers of 2 x `half` bits. A result of n or more is permuted again. */
 int64_t lw_verify_card(const struct lw_verify_deck *deck, int64_t i)
 {
     int half = 1;
@@ -57,8 +57,8 @@ int64_t lw_verify_all(const struct lw_verify_pieces *pieces)
     return pieces->choice.n_channels * pieces->choice.n_rows * pieces->choice.in_row;
 }
 
-/* Number of the i-th piece to take: first the two ends of random channels, then other cards of the deck. The pieces of a channel
- * have consecutive numbers. */
+/* Return the number of the i-th piece to take: the first piece of a random channel, the last of another, then cards of the deck.
+ * The pieces of a channel have consecutive numbers. */
 static int64_t deal(struct lw_verify *verify, struct lw_verify_pieces *pieces, int64_t i)
 {
     const int64_t n = pieces_of_channel(pieces);

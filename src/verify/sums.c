@@ -16,12 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- which datasets have any ------------------------------------------------------------------------------------- */
+/* ---- datasets with checksums ----------------------------------------------------------------------------------------- */
 
 enum { MOST = 16 };
 
 struct datasets {
-    char sums[MOST][LW_NOTE_NAME]; /* "/checksums/filtered" */
+    char sums[MOST][LW_NOTE_NAME]; /* paths of datasets of checksums: "/checksums/filtered" */
     char tables[MOST][LW_NOTE_NAME];
     int n_sums, n_tables;
 };
@@ -44,7 +44,7 @@ struct mapped {
     int64_t size;
 };
 
-/* Elements of a dataset; NULL: they are not in the file. */
+/* Return the elements of a dataset in the mapped file; NULL: they do not lie within it. */
 static const char *place_of(const struct mapped *mapped, const struct lw_notes *notes)
 {
     const bool is_inside = notes->bytes > 0 && notes->offset > 0 && notes->bytes <= mapped->size - notes->offset;
@@ -69,11 +69,11 @@ static int map_file(const char *file, struct mapped *mapped, struct lw_error *er
 
 /* ---- blocks of arrays -------------------------------------------------------------------------------------------- */
 
-/* An array, its checksums, and the shape of their blocks by their attributes. */
+/* An array, its checksums, and the shape of their blocks, taken from the attributes of the checksums. */
 struct array {
     struct lw_notes *notes, *sums; /* owned */
     struct lw_sums_shape shape;
-    int filter, block, channel; /* dimensions of the sums; -1: there is none */
+    int filter, block, channel; /* dimensions of the dataset of checksums; -1: missing */
     int64_t n_sums;
 };
 
@@ -99,7 +99,7 @@ static int64_t product_of(const int64_t *dims, int n)
     return product;
 }
 
-/* @return  whether array and checksums fit each other */
+/* Find array->shape. @return  false: array and checksums do not fit each other */
 static bool find_shape(struct array *array)
 {
     const struct lw_notes *const notes = array->notes, *const sums = array->sums;
@@ -127,7 +127,7 @@ static bool find_shape(struct array *array)
            array->n_sums == shape->n_planes * blocks * lw_sums_channel_blocks(shape, shape->n_channels);
 }
 
-/* Name the block of checksum i. */
+/* Write the place of the block of checksum i: filter, channels, indices. */
 static void place_sum(const struct array *array, int64_t i, char text[160])
 {
     const struct lw_sums_shape *const shape = &array->shape;

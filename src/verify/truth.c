@@ -1,4 +1,4 @@
-/* truth.c - outputs by the definition, and the errors that stored ones may have. */
+/* truth.c - y and its products by the definition, and the allowed errors of stored values. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -12,16 +12,16 @@ static const double *tap(const struct lw_verify_shape *shape, int filter, int64_
     return shape->taps + ((filter * shape->tap_rows + m) * shape->tap_columns + n) * shape->parts;
 }
 
-/* ---- one output of the series ------------------------------------------------------------------------------------ */
+/* ---- one output of y ------------------------------------------------------------------------------------------------- */
 
-/* Sums over the taps of an output, in long double, since a run in double precision guarantees 1e-16. */
+/* Sums over the taps of an output, in long double, because a run in double precision guarantees 1e-16. */
 struct sums {
     long double re, im;
-    long double valid, all; /* sums of taps: those at finite samples, and all; NaN-aware convolution uses the ratio */
+    long double valid, all; /* sums of the taps at finite samples, and of all taps; --nan interpolate uses their ratio */
     bool is_touched;
 };
 
-/* Column of the input that stands at `column` of a continued row; -1: outside. */
+/* Return the input's column at `column` of a row that the boundary continues; -1: outside. */
 static int64_t column_of(const struct lw_verify_shape *shape, int64_t column)
 {
     if (column >= 0 && column < shape->columns)
@@ -41,7 +41,7 @@ static void add_product(const struct lw_verify_shape *shape, const double *h, do
     sums->im += creal(x) * h_im + cimag(x) * h_re;
 }
 
-/* Sum for a series: it has no columns, and every tap meets a sample. */
+/* Compute the sums for a series: it has one column, and every tap meets a sample. */
 static struct sums sum_series(const struct lw_verify_shape *shape, const struct lw_verify_samples *samples, int filter, int64_t row)
 {
     const int64_t newest = row + shape->ahead_rows - samples->begin, n = shape->tap_rows;
@@ -96,9 +96,9 @@ struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const st
     return truth;
 }
 
-/* ---- what is made of it ------------------------------------------------------------------------------------------ */
+/* ---- products made of y ---------------------------------------------------------------------------------------------- */
 
-/* Outputs of y that element j is interpolated from; with thinning, the one output that is kept as element j. */
+/* Find the outputs [*first, *end) of y from which element j is interpolated; with thinning, the one that is kept as element j. */
 static void stencil(const struct lw_verify_shape *shape, int64_t j, int64_t *first, int64_t *end)
 {
     const int64_t rate = lw_post_rate(shape->post), n = shape->n_outputs;
@@ -113,7 +113,7 @@ static void stencil(const struct lw_verify_shape *shape, int64_t j, int64_t *fir
 
 static int64_t elements(const struct lw_verify_shape *shape) { return lw_post_length(shape->post, shape->n_outputs); }
 
-/* The two elements whose difference is a derivative, as in numpy.gradient; without a derivative, element j. */
+/* Find the two elements whose difference makes element j of a derivative, as in numpy.gradient; else both are j. */
 static void find_sides(const struct lw_verify_shape *shape, int64_t j, int64_t *before, int64_t *after)
 {
     const bool differs = lw_post_has(shape->post, LW_POST_DIFFERS);
@@ -127,7 +127,7 @@ void lw_verify_made_of(const struct lw_verify_shape *shape, int64_t row, int64_t
     find_sides(shape, row, &before, &after);
     stencil(shape, before, first, &unused);
     stencil(shape, after, &unused, end);
-    if (lw_post_has(shape->post, LW_POST_DIFFERS)) { /* next to an end the other side's stencil may reach farther */
+    if (lw_post_has(shape->post, LW_POST_DIFFERS)) { /* near an end the other side's stencil may reach farther */
         int64_t other;
         stencil(shape, before, &unused, &other);
         *end = lw_max64(*end, other);
@@ -136,7 +136,7 @@ void lw_verify_made_of(const struct lw_verify_shape *shape, int64_t row, int64_t
     }
 }
 
-/* Element j, by Lagrange's polynomial through its stencil. */
+/* Interpolate element j by Lagrange's polynomial through its stencil; without interpolation take the output of y. */
 static struct lw_verify_truth element(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
                                       int64_t j, int64_t column)
 {
@@ -157,12 +157,12 @@ static struct lw_verify_truth element(const struct lw_verify *verify, const stru
         im += weight * cimag(y.value);
         truth.allowed = fmax(truth.allowed, y.allowed);
     }
-    truth.allowed *= 2; /* magnitudes of the weights sum up to at most 1.7, and weights are rounded */
+    truth.allowed *= 2; /* the weights' magnitudes sum up to at most 1.7; the rest is for their rounding */
     truth.value = CMPLX((double)re, (double)im);
     return truth;
 }
 
-/* Whether outputs [first, end) of a series are NaN, since a sample that is not finite meets one of their taps. */
+/* Return whether outputs [first, end) of a series include a NaN, because a non-finite sample meets one of their taps. */
 static bool is_touched(const struct lw_verify *verify, const struct lw_verify_samples *samples, int64_t first, int64_t end)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
@@ -192,7 +192,7 @@ struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const stru
     const struct lw_post post = shape->post;
     double y[2] = {creal(truth.value), cimag(truth.value)};
     if (lw_post_has(post, LW_POST_REAL) && lw_op_is_complex(&verify->job.op))
-        truth.allowed *= 1.5;           /* errors of both parts add up */
+        truth.allowed *= 1.5;           /* the errors of real and imaginary part add up */
     lw_post_operations[post.kind].define(y, &truth.allowed);
     truth.value = CMPLX(y[0], y[1]);
     return truth;
@@ -230,9 +230,9 @@ bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verif
     return most > 0 ? met > most * all : is_met;
 }
 
-/* ---- how far a stored value may be from it ----------------------------------------------------------------------- */
+/* ---- parts of stored values ------------------------------------------------------------------------------------------ */
 
-/* The most by which rounding to the type changes a value of this size. */
+/* Return the most by which rounding to a type changes a value of this size. */
 static double rounding_of(enum lw_scalar scalar, double size)
 {
     if (lw_scalar_is_integer(scalar))
@@ -244,14 +244,14 @@ static double rounding_of(enum lw_scalar scalar, double size)
 
 static double fail_nan(bool is_nan) { return is_nan ? NAN : 0; }
 
-/* Error of one part of a number, relative to the allowed error. Integers and half precision saturate. */
+/* Return the part of a real or imaginary component. Integers and float16 saturate. */
 static double part_of(const struct lw_verify *verify, struct lw_type type, double scale, double got, double wanted, double allowed)
 {
     const bool saturates = lw_scalar_saturates(type.scalar), is_single = verify->job.op.precision == LW_SINGLE;
     const double unit = saturates && scale > 0 ? scale : 1, epsilon = is_single ? FLT_EPSILON : DBL_EPSILON;
     const double squares = lw_post_has(verify->shape.post, LW_POST_REAL) ? 2 * epsilon : 0, division = unit != 1 ? epsilon : 0;
     double want = wanted / unit;
-    if (isnan(got) || isnan(want)) /* NaN on one side is wrong; fmax would ignore it */
+    if (isnan(got) || isnan(want)) /* NaN on one side only is wrong; fmax would ignore it */
         return NAN;
     if (saturates) {
         const bool is_integer = lw_scalar_is_integer(type.scalar), is_signed = lw_scalar_is_signed(type.scalar);
@@ -260,7 +260,7 @@ static double part_of(const struct lw_verify *verify, struct lw_type type, doubl
         want = fmin(fmax(want, least), is_integer ? least + n_values - 1 : 65504);
     }
     const double slack = rounding_of(type.scalar, fabs(want)) + (squares + division) * fabs(want);
-    if (isinf(got)) /* a power beyond the type's range */
+    if (isinf(got)) /* an infinity stands for a value near the largest float32 or beyond */
         return fail_nan(!(fabs(want) > FLT_MAX * 0.99));
     const double error = fmax(0, fabs(got - want) - slack);
     return error > 0 ? error * unit / allowed : 0;

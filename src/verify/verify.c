@@ -53,7 +53,7 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
     char part[LW_MAX_PATH];
     const int length = snprintf(part, sizeof part, "%s" LW_PART_SUFFIX, file);
     if (length < (int)sizeof part && access(file, F_OK) != 0 && access(part, F_OK) == 0)
-        return fail_incomplete(part, err);      /* the result has been begun, but is not complete */
+        return fail_incomplete(part, err);      /* the result is begun, but not complete */
     const int rc = lw_list_check(file, err);
     if (rc)
         return rc;
@@ -67,8 +67,8 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
     return LW_OK;
 }
 
-/* Print a line of the table. A sample of n among N values misses K wrong ones, wherever they lie, with a probability of about
- * (1 - n / N)^K. The line has the least K that is found with 95%. */
+/* Print a line of the table. A sample of n among N values misses all of K wrong values, wherever they lie, with a probability of
+ * about (1 - n / N)^K. The line has the least K for which the sample has at least one of them with 95%. */
 static void print_row(const struct lw_verify_row *row)
 {
     const double part = (double)row->n_checked / (double)lw_max64(1, row->n_all);
@@ -87,7 +87,7 @@ static void print_row(const struct lw_verify_row *row)
            row->remark[0] ? "; " : "", row->remark);
 }
 
-/* Print the findings, whatever ended the checks (`rc`). Damage of the result counts more than an input that is missing. */
+/* Print the findings, even if the checks ended with error `rc`. A wrong value is reported rather than `rc`. */
 static int judge(const struct lw_verify *verify, int rc, struct lw_error *err)
 {
     const struct lw_verify_row *worst = NULL;
@@ -134,7 +134,7 @@ static int check_product(struct lw_verify *verify, int number, struct lw_error *
     return lw_verify_series_product(verify, product, err);
 }
 
-/* Put the files that the user names, as they have moved, into the configuration. */
+/* Replace files in the configuration by those that the user names because they have moved. */
 static int move_files(const struct lw_verify_request *request, struct lw_error *err)
 {
     const char *const input = lw_options_text(request->given, "input"), *const filters = lw_options_text(request->given, "filters");

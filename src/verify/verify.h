@@ -21,16 +21,16 @@
 extern const struct lw_option lw_verify_options[];
 
 struct lw_verify_request {
-    const char *file;               /* the result */
-    const struct lw_options *given; /* options of lw_verify_options */
-    const struct lw_job_ops *ops;   /* the result's job, */
-    struct lw_options *options;     /* and its configuration, with the files of `given`; all are borrowed */
+    const char *file;               /* name of the result; all fields are borrowed */
+    const struct lw_options *given; /* options of the command, see lw_verify_options */
+    const struct lw_job_ops *ops;   /* job that made the result */
+    struct lw_options *options;     /* the result's configuration, with the files of `given` */
 };
 
 /** Check that a file is a complete result. LW_EIO: it cannot be read; LW_EDATA: it is no result, or incomplete, and the message has
  * the remedy. Not collective. */
 int lw_verify_check_complete(const char *file, struct lw_error *err);
 
-/** Check a result and print the findings. Rank 0 works, all ranks return the same code. LW_EDATA: something is wrong, and the
- * message has the worst place; or an input is not the one of the result. Collective. */
+/** Check a result and print the findings. Rank 0 works, all ranks return the same code. LW_EDATA: a value is wrong (the message has
+ * the worst place), or an input is not the one that the result was made from. Collective. */
 int lw_verify_run(struct lw_comm *comm, const struct lw_verify_request *request, struct lw_error *err);
