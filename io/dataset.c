@@ -75,7 +75,7 @@ double lw_sampling_unit_seconds(const char *unit)
     return 0;
 }
 
-/* Find the instant that lies `number` units behind a date. A whole number of ms, us or ns is an exact count. Else doubles serve. */
+/* Find the instant that lies `number` units behind a date. Whole numbers of ms, us or ns are exact; others are doubles. */
 static bool find_since(double number, double unit_seconds, const char *date, struct lw_instant *out)
 {
     struct lw_instant epoch, since;

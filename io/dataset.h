@@ -38,7 +38,7 @@ struct lw_axis_metadata {
     char start_unit[64];        /* "second", "GPS second", "s since ..." as found; "": unknown */
     enum lw_time_scale scale;
     struct lw_instant instant;  /* time of sample 0 */
-    char unit[64];              /* unit of the sample values; "": unknown */
+    char unit[64];              /* unit of the samples; "": unknown */
     char source[128];           /* source of the rate: "attribute Xspacing", "/Acoustic@..."; "": no rate was found */
 };
 
@@ -147,8 +147,8 @@ int lw_dataset_check_unchanged(const struct lw_dataset_info *info, const char *w
 
 /* ---- sampling of the axis: fill both forms of rate and start, and print them ---- */
 
-/** Let info->hints overrule info->axis and the channels' coordinate. Then derive period from rate or rate from period, and instant
- * from start or start from instant. LW_EUSAGE: a hint is no valid time, or gives a spacing for a dataset without channels. */
+/** Let info->hints overrule info->axis and the channels' coordinate. Then derive period or rate from each other, and instant or
+ * start. LW_EUSAGE: a hint is no valid time, or gives a spacing of channels to a dataset without channels. */
 int lw_sampling_settle(struct lw_dataset_info *info, struct lw_error *err);
 
 /** Write "4096 Hz from 2015-09-14T09:16:29.39 (GPS 1126256206.39)", or "" if nothing is known. Returns `text`. */

@@ -59,7 +59,7 @@ struct lw_library {
     int (*read_rows)(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err);
     int (*find_quality)(const char *file, const char *tests, struct lw_qualities *out, struct lw_error *err);
 
-    /** Find the chunk that begins at a sample of a located dataset. Errors as for read.
+    /** Find the chunk that begins at a sample of a located dataset. Errors: those of lw_format.read.
      * @param first  the sample's position, in the dataset's dimensions */
     int (*find_chunk)(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);
 
@@ -81,7 +81,7 @@ struct lw_format {
     /** Prepare the format's library. Called before a child process is made, possibly often. NULL: nothing to prepare. */
     void (*start)(void);
 
-    /** Tell whether a readable regular file is of this format. LW_EIO: unreadable after all. NULL: a user must name the format. */
+    /** Set *is_one to whether a regular file is of this format. LW_EIO: it is unreadable. NULL: a user must name the format. */
     int (*recognise)(const char *file, bool *is_one, struct lw_error *err);
 
     /** Implement lw_list_file for files of this format. */

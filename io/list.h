@@ -25,7 +25,7 @@ typedef void lw_list_fn(const struct lw_listing *dataset, void *context);
  * folder, or locked. LW_EDATA: its format is unknown, or it is damaged. */
 int lw_list_file(const char *file, lw_list_fn *visit, void *context, struct lw_error *err);
 
-/** Try lw_list_file and lw_list_origin in a child process; call before them. LW_EDATA: a library crashes on the file. */
+/** Check, in a child process, that lw_list_file and lw_list_origin can read the file. LW_EDATA: a library crashes on it. */
 int lw_list_check(const char *file, struct lw_error *err);
 
 /* The origin of a result: texts that the run has stored in the file. */

@@ -122,8 +122,8 @@ static int add_list(struct collector *c, const char *list, struct lw_error *err)
 
 /* ---- all ---------------------------------------------------------------------------------------------------------------- */
 
-/* Return whether a text with blanks is one name of an existing file. A blank in the path behind the file is taken to part names
- * if a file, list or pattern stands behind the last blank. */
+/* Return whether a text with blanks is the name of one existing file or dataset. It is several names if the file's part has no
+ * blank, and the word behind the last blank is a file, list or pattern. */
 static bool is_one_file(const char *names)
 {
     struct lw_object object, last;

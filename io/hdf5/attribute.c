@@ -79,7 +79,7 @@ static char *take_variable_text(const struct found *found, int index)
     return text;
 }
 
-/* Do the same for texts of fixed length, which may be padded with spaces and may lack the final zero. */
+/* Return the text like take_variable_text. Texts of fixed length may be padded with spaces and may lack the final zero. */
 static char *take_fixed_text(const struct found *found, int index)
 {
     const size_t stored_size = H5Tget_size(found->type);

@@ -8,7 +8,7 @@
 /* All readers here return false if the attribute is missing or of another kind. If HDF5 cannot read an existing attribute, they
  * also note this in *err (LW_EDATA, LW_EIO), unless *err has an error. So set LW_OK first, and check *err after all reads. */
 
-/** Read the attribute as a number: a finite scalar or single element of any numeric type, or a text that is a number.
+/** Read the attribute as a finite number: a scalar or single element of any numeric type, or a text that is a number.
  * @param accuracy  set to the relative accuracy of the stored type; 0 except for short floats */
 bool lw_attribute_read_real(hid_t object, const char *name, double *value, double *accuracy, struct lw_error *err);
 

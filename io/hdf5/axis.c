@@ -55,8 +55,8 @@ static bool find_spacing(hid_t dataset, struct lw_axis_metadata *axis, struct lw
     return true;
 }
 
-/* Take rate and start from a scale's numbers, without a date. If the scale has no unit, a time dimension's counts seconds. The step
- * is a difference of rounded numbers, so a rate that is whole within the rounding becomes whole. */
+/* Take rate and start from a scale whose numbers have no date. The scale of a time dimension counts seconds if it has no unit. The
+ * step is a difference of rounded numbers, so a rate that is whole within the rounding becomes whole. */
 static bool take_scale(const struct lw_scale *scale, bool is_time, struct lw_axis_metadata *axis)
 {
     const double seconds = scale->unit[0] ? lw_sampling_unit_seconds(scale->unit) : is_time ? 1 : 0;
@@ -177,7 +177,7 @@ static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_e
 
 /* ---- the recorder ------------------------------------------------------------------------------------------------------ */
 
-/* Read the recorder from attributes of a dataset or file. In results they have the names that the input's format gives them. */
+/* Read the recorder from attributes of a dataset or file. Results keep their input's attributes, in the names of any format. */
 static void find_recorder(hid_t object, struct lw_recorder *recorder, struct lw_error *err)
 {
     static const struct {
@@ -227,7 +227,7 @@ static void find_coordinates(hid_t dataset, struct lw_dataset_info *info, struct
 static bool has_rate(const struct lw_axis_metadata *axis) { return axis->period.numerator > 0 || axis->sample_rate_hz > 0; }
 static bool has_start(const struct lw_axis_metadata *axis) { return axis->has_start || axis->scale != LW_TIME_UNKNOWN; }
 
-/* Find times beside the data: those that the convention names, or else by a search. A dataset of times has no times of its own. */
+/* Find times beside the data: by the convention, or by a search if there is none. A dataset of times has no times of its own. */
 static bool find_times(struct lw_subject *subject, struct lw_times *times)
 {
     const bool may_have = subject->info->n_dims > 1 || !lw_conventions_name_times(lw_last_part(subject->info->path));

@@ -73,7 +73,7 @@ static bool take_bitshuffle(const struct stored_filter *stored, struct lw_filter
            (values[COMPRESSION] == NONE || values[COMPRESSION] == WITH_LZ4 || values[COMPRESSION] == WITH_ZSTANDARD);
 }
 
-/* Convert a stored filter to this program's form. @return  whether it is known with valid settings, even if it is not built in */
+/* Convert a stored filter to this program's form. @return  whether it is known and its settings are valid, built in or not */
 static bool take_filter(const struct stored_filter *stored, struct lw_filter *out)
 {
     switch (stored->number) {

@@ -26,8 +26,8 @@ static int fail_open(const char *file, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "'%s' is a damaged HDF5 file: %s", file, reason);
 }
 
-/* The second attempt is for files marked as open by a logger that lets others read (SWMR); a killed logger leaves the mark. HDF5
- * locks the file against writers, except on file systems without locks. */
+/* The second attempt is for a file that a logger, which lets others read (SWMR), has marked as open; a killed logger leaves the
+ * mark. HDF5 locks the file against writers, except on file systems without locks. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 {
     LW_CLOSED const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -55,7 +55,7 @@ struct node {
     int depth;
     hid_t file, dataset;
     char file_name[LW_MAX_PATH];
-    struct stat status;         /* the dataset's file, under any name, and its address there identify it */
+    struct stat status;         /* file and address, which identify the dataset under any name */
     hobj_ref_t address;
 };
 
@@ -72,7 +72,7 @@ static hid_t open_if_regular(const char *name)
     return H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
 }
 
-/* Open a source's file where HDF5 looks: beside the virtual dataset's file (itself if "."), then from the working folder. */
+/* Open a source's file where HDF5 looks: beside the virtual dataset's file, then from the working folder. "." is the same file. */
 static hid_t open_source_file(const struct node *node, const char *name, char found[LW_MAX_PATH])
 {
     const char *const slash = strrchr(node->file_name, '/');

@@ -1,5 +1,5 @@
-/* library.h - HDF5 as a library: its start, handles, shapes and lists of numbers; its reasons for failures as part of our one-line
- * messages; the types and filters of stored samples. */
+/* library.h - HDF5 as a library: its start, handles, shapes and lists of numbers; its reasons for failures in this program's
+ * one-line messages; the types and filters of stored samples. */
 #pragma once
 
 #include "base/error.h"
@@ -43,7 +43,7 @@ int lw_hdf5_fail_plainly(struct lw_error *err, enum lw_code code);
 /** Write the innermost entry of HDF5's error stack, or "". Returns `text`. */
 const char *lw_hdf5_reason(char *text, size_t size);
 
-/** Return the errno of HDF5's last call; 0: none, or one that only a wrong address or length in the file explains. */
+/** Return the errno of HDF5's last call; 0: none, or an errno that only a wrong address or length in the file explains. */
 int lw_hdf5_errno(void);
 
 /* ---- type.c: sample types as HDF5 stores them ---- */
@@ -68,14 +68,14 @@ const char *lw_hdf5_type_text(hid_t stored, char *text, size_t size);
 
 /* ---- chunk_filters.c: filters of chunks: names, this program's decoders, remedies where a decoder is missing ---- */
 
-/** Let HDF5 use the program's own decoders wherever it reads. Unlike plugins, they check every length. */
+/** Let HDF5 use the program's own decoders wherever HDF5 reads. Unlike plugins, these decoders check every length. */
 void lw_hdf5_filters_start(void);
 
 /** Get the filters of a dataset; out->chunk_bytes is left alone. Returns whether the program itself decodes all of them.
  * @param creation  property list of the dataset */
 bool lw_hdf5_filters_take(hid_t creation, struct lw_filters *out);
 
-/** Refuse a filter that neither the program nor HDF5 decodes; the message tells where to get it. LW_EDATA. */
+/** Refuse a filter that neither the program nor HDF5 decodes; the message tells how to get a decoder. LW_EDATA. */
 int lw_hdf5_filters_check(hid_t creation, const char *file_name, const char *path, struct lw_error *err);
 
 /** Write all filters, for example "shuffle + deflate" or "bitshuffle + LZ4", or "". Returns `text`. */

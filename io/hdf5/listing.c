@@ -126,7 +126,7 @@ struct choice {
     } shown[MOST_SHOWN];
 };
 
-/* Return how much the wanted name and a dataset's path differ, or their last parts if less; 0 in a group of the wanted name. */
+/* Return how much a dataset's path differs from the wanted name, or their last parts, if less; 0: it lies in a group so named. */
 static int find_distance(const char *wanted, const char *path)
 {
     const size_t length = strlen(wanted);

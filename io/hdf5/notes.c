@@ -8,7 +8,7 @@
 
 /* ---- attributes ---------------------------------------------------------------------------------------------------- */
 
-/* Most bytes of a text, which is cut, and most numbers of an attribute. */
+/* Most bytes of a text (a longer text is cut), and most numbers of an attribute. */
 enum { MOST_TEXT = 4096, MOST_REALS = LW_ATTRIBUTE_MOST_REALS };
 
 struct visit {

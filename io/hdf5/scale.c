@@ -121,7 +121,7 @@ static bool find_step(hid_t scale, hsize_t length, struct lw_scale *out, struct 
     double last, values[SCALE_SAMPLES];
     LW_CLOSED const hid_t type = H5Dget_type(scale);
     const H5T_class_t class = H5Tget_class(type);
-    const double epsilon = class == H5T_FLOAT && H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;     /* relative */
+    const double epsilon = class == H5T_FLOAT && H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;     /* relative rounding */
     const hsize_t stride = (length + SCALE_SAMPLES - 1) / SCALE_SAMPLES;
     const hsize_t count = (length + stride - 1) / stride;
     if (class != H5T_FLOAT && class != H5T_INTEGER)

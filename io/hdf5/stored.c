@@ -45,7 +45,7 @@ static bool take_descriptor(hid_t file, int *fd)
     return is_plain;
 }
 
-/* Datasets left to HDF5 are never written, lie in other files, or have edge chunks without filters (an option). */
+/* HDF5 must read datasets that were never written, lie in other files, or have edge chunks without filters (an option). */
 bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
 {
     unsigned options = 0;

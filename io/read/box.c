@@ -47,7 +47,7 @@ struct lw_boxes {
     int n_reads, most_reads;
     int64_t n_cells;                    /* cells of all reads */
     char *raw;                          /* stored samples of the reads under way */
-    int64_t room, used;                 /* bytes in `raw` */
+    int64_t room, used;                 /* size of `raw`; bytes of it in use */
 };
 
 /* ---- files ------------------------------------------------------------------------------------------------------------ */

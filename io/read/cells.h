@@ -30,14 +30,14 @@ void lw_cells_release(struct lw_cells *cells);              /* call when no read
 struct lw_cells_read {
     struct lw_target targets[2];
     int n_targets;
-    struct lw_stored_chunk *chunks;     /* borrowed, room for one of each tile that a read touches; NULL: begin allocates it */
+    struct lw_stored_chunk *chunks;     /* borrowed, room for the chunks of all tiles in a read; NULL: begin allocates it */
 
     /* Members private to begin and end. */
     const struct lw_cells *cells;
     int64_t origin[LW_MAX_DIMS], tile[LW_MAX_DIMS], cell[LW_MAX_DIMS];
     int64_t first_cell[LW_MAX_DIMS], n_cells[LW_MAX_DIMS];
     int64_t first_tile[LW_MAX_DIMS], n_tiles[LW_MAX_DIMS];
-    struct lw_stored_chunk flat, *own_chunks, *places;   /* places: one for each tile */
+    struct lw_stored_chunk flat, *own_chunks, *places;   /* places: [product of n_tiles] */
     struct lw_batch batch;
 };
 
@@ -55,7 +55,7 @@ int lw_cells_end(struct lw_cells_read *read, struct lw_error *err);
 /** Return the length of a tile in dimension d of source->described, samples. */
 int64_t lw_cells_tile(const struct lw_source *source, int d);
 
-/** Return the bytes from one sample of a tile to the next, in each dimension of source->described. */
+/** Set pitch[d] to the bytes from one sample of a tile to the next in dimension d of source->described. */
 void lw_cells_pitch(const struct lw_source *source, int64_t pitch[LW_MAX_DIMS]);
 
 /** Find the samples that a target takes of [begin, end), as a box of bytes. @return  whether there are any

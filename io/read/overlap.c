@@ -112,7 +112,7 @@ static int fail_difference(const struct pair *pair, int64_t first, int64_t count
 /* The two files compared last stay open, because a file with gaps can have many overlaps with another. */
 struct cache {
     int64_t files[2];
-    struct lw_source *sources[2];       /* NULL: none */
+    struct lw_source *sources[2];       /* NULL: no file is open */
 };
 
 static int open_file(const struct lw_reader *reader, struct cache *cache, int which, int64_t file, struct lw_error *err)

@@ -129,7 +129,7 @@ bool lw_reader_has_file(const struct lw_reader *reader, const char *file)
 /* Return whether the input is one file without gaps. Its view may take any dimension as the axis. */
 static bool is_single(const struct lw_reader *reader) { return reader->n_files == 1 && reader->sequence.n_parts == 1; }
 
-/* Return the number of samples that a part has of the view, 0 or less for none. @param begin  set to the first, on the axis */
+/* Return how many samples of the view a part has; 0 or less: none. @param begin  set to the first of them, on the axis */
 static int64_t shown(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part, int64_t *begin)
 {
     const struct lw_file_part *const its = &reader->sequence.parts[part];
@@ -313,7 +313,7 @@ static int find_opened(struct lw_reader *reader, int64_t part, struct lw_opened 
 
 /* ---- read ----------------------------------------------------------------------------------------------------------------- */
 
-/* Find the samples [*begin, *end) of the axis that the slab under way takes from part p. @return  false: p is behind it */
+/* Find the samples [*begin, *end) of the axis that the slab takes from part p. @return  false: the part is behind the slab */
 static bool is_in_slab(const struct lw_reader *reader, int64_t p, int64_t *begin, int64_t *end)
 {
     const struct lw_file_part *const part = &reader->sequence.parts[p];

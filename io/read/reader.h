@@ -33,8 +33,8 @@ struct lw_reader;
 
 /* The filling of gaps between files: the choices of --gaps. */
 enum lw_gaps {
-    LW_GAPS_SPLIT,              /* NaN; with --each stretch a gap also ends a result */
-    LW_GAPS_ZERO,
+    LW_GAPS_SPLIT,              /* gaps become NaN; with --each stretch, a gap ends a result */
+    LW_GAPS_ZERO,               /* gaps become zeros */
     LW_GAPS_ERROR,              /* a gap is an error */
 };
 
@@ -164,7 +164,8 @@ struct lw_reads {
     int n_ranks;                /* ranks that read at the same time */
 };
 
-/* Cost of whole chunks: how often each is read on average, over all ranks; seconds, at assumed rates, to decode or reread them. */
+/* The cost of reading chunks whole. times: how often each is read on average, over all ranks. seconds: time for decoding all of
+ * them, or, without filters, for the repeated reads; rates are assumed. */
 struct lw_chunk_cost {
     double times, seconds;
 };

@@ -70,7 +70,7 @@ int lw_infos_begin(struct lw_infos *infos, const struct lw_dataset_info *first, 
 int lw_infos_add(struct lw_infos *infos, const struct lw_dataset_info *info, struct lw_error *err)
 {
     const char *const a = (const char *)infos->first, *const b = (const char *)info;
-    const int rc = make_room(infos, 2 * ALL + 2 * HEAD, err);      /* each head is no longer than the equal bytes before it */
+    const int rc = make_room(infos, 2 * ALL + 2 * HEAD, err);      /* enough: heads are no longer than the equal bytes left out */
     if (rc)
         return rc;
     put(infos, info->file, strlen(info->file) + 1);
@@ -303,7 +303,7 @@ static int by_start(const void *a, const void *b, void *infos)
 
 /* ---- places ---------------------------------------------------------------------------------------------------------------- */
 
-/* Put a part over the last parts, whose samples there are dropped. A part that reaches beyond both of its ends becomes two. */
+/* Put a part over the last parts, whose samples at its place are dropped. An old part that surrounds the new one is split. */
 static void put_over(struct lw_sequence *sequence, const struct lw_file_part *part)
 {
     const int64_t end = part->first + part->count, i = lw_sequence_find(sequence, part->first);

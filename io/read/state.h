@@ -26,7 +26,7 @@ struct lw_reader {
     bool converts;              /* stored samples are converted before they are shown */
     struct lw_view_spec view;
 
-    struct lw_opened *opened;   /* owned; the first is the file of the longest part, by which all are estimated */
+    struct lw_opened *opened;   /* owned; the first has the longest part, and stands for all in estimates of bytes */
     int n_opened, most_opened;
     int64_t longest;            /* number of the longest part */
     int64_t clock;              /* counts uses of open files */

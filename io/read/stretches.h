@@ -28,7 +28,7 @@ int lw_beside_create(struct lw_comm *comm, const struct lw_reader_request *reque
                      struct lw_beside **out, struct lw_error *err);
 void lw_beside_destroy(struct lw_beside *beside);           /* NULL is legal */
 
-/** Find the neighbours of file `number`: files before and behind that fit it and leave no gap. On either side these are as many
- * as have `reach` samples together, or all. Collective.
+/** Find the neighbours of file `number`: files before and behind it that join it without a gap. On either side as many are taken as
+ * have `reach` samples together, or all. Collective.
  * @return  text for struct lw_reader_request.beside, "" if there are none; valid until the next call */
 const char *lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach);

@@ -57,7 +57,7 @@ void lw_result_file_forget(const struct lw_result_file *result)
 
 /* ---- the final name ------------------------------------------------------------------------------------------------ */
 
-/* Check the final name. A link counts as a file of its own, wherever it points, because the final rename replaces the link. */
+/* Check the final name. A link there counts as an existing file, even if it points nowhere, because a rename replaces the link. */
 static int check_name(const struct lw_result_file *result, struct lw_error *err)
 {
     struct stat status;
@@ -257,7 +257,7 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
         strncat(result->part, NEW_SUFFIX, sizeof result->part - strlen(result->part) - 1);
         rc = hold_part(result, err);
     } else if (rc == LW_OK) {
-        lw_result_file_forget(result);          /* its files describe the old contents, so they go before the contents */
+        lw_result_file_forget(result);          /* they describe the old contents, so they go before the contents */
     }
     if (rc == LW_OK && ftruncate(result->fd, 0) != 0)
         rc = lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));

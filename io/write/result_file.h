@@ -38,7 +38,7 @@ struct lw_result_file {
     int old_fd;                 /* descriptor of the locked file that a new file (is_new) will replace */
 };
 
-/** Set the two names, without touching a file. LW_EIO: they are too long. */
+/** Set `name` and `part`, without touching a file. LW_EIO: a name is too long. */
 int lw_result_file_name(struct lw_result_file *result, const char *file, bool overwrite, struct lw_error *err);
 
 /** Return whether a run is writing the temporary file `part` now. */
@@ -54,7 +54,7 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
 /** Give the claimed file the temporary name, if it has another name. LW_EIO. */
 int lw_result_file_place(struct lw_result_file *result, struct lw_error *err);
 
-/** Take over an interrupted run's temporary file unchanged. LW_EIO: there is none; or as for claim, except for room. */
+/** Take over an interrupted run's temporary file unchanged. LW_EIO: there is none; or as lw_result_file_claim. */
 int lw_result_file_resume(struct lw_result_file *result, struct lw_error *err);
 
 /** Compute the file's mark: a checksum of its first LW_MARKED_BYTES, which hold when, where and by which command the file was made.

@@ -32,7 +32,7 @@ struct lw_growing {
 /** Copy the description of a table, and prepare for rows in the result's folder. LW_ESYSTEM.
  * @param spec    description with `grows`, borrowed during the call
  * @param result  name of the result
- * @param log     name of the log of rows, which must not exist before the first row; "": none */
+ * @param log     name of the file that logs rows, which must not exist before the first row; "": none */
 int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, const char *log, struct lw_growing **out,
                       struct lw_error *err);
 

@@ -79,7 +79,7 @@ static int take_file(struct lw_writer *writer, const struct lw_writer_spec *spec
     return rc ? rc : writer->structure->check(&writer->result, spec, writer->extents, err);
 }
 
-/* A result that can be resumed has at most one growing table; its rows go to RESULT.lapwing-rows. */
+/* Create the growing tables. If a later run may go on, there is at most one; its rows go to OUT.lapwing-rows, too. */
 static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     char log[LW_MAX_PATH];

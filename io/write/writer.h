@@ -79,7 +79,7 @@ struct lw_writer_dataset {
 
 enum lw_result_format {
     LW_RESULT_HDF5,
-    LW_RESULT_FITS,             /* real arrays become images, growing tables binary tables */
+    LW_RESULT_FITS,             /* real arrays become images, growing tables become binary tables */
 };
 
 struct lw_writer_spec {
@@ -91,7 +91,7 @@ struct lw_writer_spec {
     const struct lw_writer_dataset *datasets;
     int n_datasets;
     bool can_resume;                    /* a later run may go on: a growing table's rows are also kept beside the file */
-    bool has_journal;                   /* a later run can go on by a journal: unfinished files are not deleted */
+    bool has_journal;                   /* a journal lets a later run go on, so the unfinished file is not deleted */
     enum lw_io io;
     struct lw_pool *pool;       /* borrowed until destroy; NULL: collective calls or the main thread write, whatever `io` is */
 };
@@ -126,7 +126,7 @@ void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first
 /** Wait for a write; an all-zero *write was never begun. LW_EIO concerns this rank's part, as the message tells. Not collective. */
 int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_error *err);
 
-/** Begin and end a write. Collective: every rank returns the same code. */
+/** Write a hyperslab: begin, then end. Collective: every rank returns the same code. */
 int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                     struct lw_error *err);
 
@@ -144,7 +144,7 @@ struct lw_table_rows {
     const void *context;                /* borrowed, first argument of the following functions */
     int64_t (*count)(const void *context, int64_t run);         /* return a run's rows, the same on every rank */
     bool (*is_mine)(const void *context, int64_t run);          /* return whether this rank has the run */
-    void (*fill)(const void *context, int64_t run, int64_t first, int64_t count, void *rows);   /* copy rows of an own run */
+    void (*fill)(const void *context, int64_t run, int64_t first, int64_t count, void *rows);   /* copy rows of this rank's run */
 };
 
 /** Write all rows to the table that is dataset number `dataset`, at most buffer_rows at a time. Collective. */

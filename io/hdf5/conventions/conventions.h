@@ -132,7 +132,7 @@ struct lw_convention {
  * or more, if each other dataset is as long as one of its dimensions. Returns false if there is no such dataset. */
 bool lw_conventions_find_data(hid_t file, char path[LW_MAX_PATH]);
 
-/** Describe the dataset by the file's convention, and name the convention. Does nothing if the dataset is not the convention's
+/** Describe the dataset by the file's convention, and name the convention. Does nothing if no convention takes the dataset for its
  * data. LW_EDATA: the metadata contradict each other. Unreadable metadata are noted in subject->err. */
 int lw_conventions_describe(struct lw_subject *subject);
 
@@ -149,7 +149,7 @@ bool lw_conventions_name_times(const char *name);
 int lw_gwosc_find_quality(hid_t file, const char *name, const char *tests, struct lw_qualities *out, struct lw_error *err);
 
 /** Set info->packing from scale_factor, add_offset, _FillValue, missing_value, valid_range, valid_min, valid_max and _Unsigned
- * (packing.c). They overrule what a convention has set. Packing is off if the hints ask for stored numbers, or if each number is
+ * (packing.c). These attributes overrule a convention. Packing is off if the hints ask for stored numbers, or if each number is
  * its own value. LW_EDATA: an attribute breaks the CF conventions. @param info  its type is set */
 int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err);
 
@@ -183,5 +183,5 @@ void lw_coordinate_name_unit(struct lw_coordinate *coordinate, const char *unit)
 
 void lw_subject_unit(struct lw_subject *subject, const char *unit);
 
-/** Set start and rate from a dataset of times. Returns false as lw_times_read. */
+/** Set start and rate from a dataset of times. Returns false where lw_times_read does. */
 bool lw_subject_times(struct lw_subject *subject, const char *place, const char *unit);

@@ -225,7 +225,7 @@ const struct lw_convention lw_convention_optodas = {
  *     .../RawData                [time x locus] or [locus x time], @Dimensions, @PartStartTime
  *     .../RawDataTime            us since 1970 */
 
-/* Find the time dimension. Some files name "time, locus" in any case. If just one dimension has NumberOfLoci, the other is time. */
+/* Find the time dimension. Some files name "time, locus" in any case, so if one dimension has NumberOfLoci, the other is time. */
 static int find_prodml_time(const struct lw_subject *subject)
 {
     const int64_t *const dims = subject->info->dims;

@@ -11,7 +11,7 @@
 
 enum { MOST_BLOCKS_TIMED = 4096 };
 
-/* A zone's attributes, and numbers that follow from them. Spacing and Origin: m, ms. Extent: channels (2), then rows (2). */
+/* A zone's attributes, and numbers that follow from them. Spacing and Origin: m, ms. Extent: first and last channel, row. */
 struct zone {
     double extent[6], spacing[3], origin[3];
     double step_s;              /* seconds from row to row */
@@ -68,7 +68,7 @@ static int64_t find_period(const struct lw_subject *subject, const struct zone *
     return period >= 1 && period <= (double)zone->rows ? (int64_t)period : 0;
 }
 
-/* An odd number of shared rows does not halve: the row left over is skipped at the beginning of the file. */
+/* Join the blocks. If they share an odd number of rows, the row that cannot be halved is skipped at the beginning of the file. */
 static void join(struct lw_subject *subject, const struct zone *zone, struct lw_blocks *blocks)
 {
     struct lw_dataset_info *const info = subject->info;

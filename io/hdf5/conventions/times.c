@@ -71,7 +71,7 @@ static double value_of(const struct list *list, int i)
     return list->is_whole ? (double)list->whole[i] : list->real[i];
 }
 
-/* Return time i less the first time; exact for integers, even for times that no double holds. */
+/* Return time i minus the first time; the difference of integers is exact, even where doubles could not hold both. */
 static double since_first(const struct list *list, int i)
 {
     int64_t whole;
@@ -199,7 +199,7 @@ static bool take_first(int64_t ns, struct lw_times *out)
     return true;
 }
 
-/* Set the period of short times. Their step is a difference of rounded numbers, so a rate that is whole within it is taken. */
+/* Set the period of short times. Their step is a difference of rounded numbers, so a rate whole within rounding becomes whole. */
 static void take_rounded_rate(const struct list *list, double unit_s, struct lw_times *out)
 {
     const double first = value_of(list, 0), last = value_of(list, list->count - 1);
@@ -232,7 +232,7 @@ static void take_step(const struct list *list, double unit_s, struct lw_times *o
         choose_step(list, span * 1e9, list->is_whole ? unit_s * 1e9 : resolution, out);
 }
 
-/* Take what the list tells. The date of short times is left to lw_sampling_settle, which reads the start as a decimal number. */
+/* Fill *out from a list. The date of short times is left to lw_sampling_settle, which reads the start as a decimal number. */
 static bool take_list(struct list *list, const char *unit, struct lw_times *out, struct lw_error *err)
 {
     int64_t first;

@@ -22,7 +22,7 @@ struct output {
 };
 
 struct collective {
-    struct lw_comm *comm;               /* borrowed, like result */
+    struct lw_comm *comm;               /* borrowed, like `result` */
     struct lw_result_file *result;
     hid_t file, transfer;
     char failure[900];                  /* message for a failure of the present step */

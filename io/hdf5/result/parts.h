@@ -13,8 +13,8 @@
 /* ---- scales.c: dimension scales of a result's datasets (HDF5 dimension scale specification), as netCDF-4 needs them: a scale is
  * a dataset with the name of the dimension, in the group of the dataset that it belongs to.
  *
- * The values of a scale are written if it is short, or short beside its dataset. They are shuffled and deflated in chunks; times at
- * 1000 Hz take 0.1 bytes each. Other scales would take as long to write as their datasets (35 ns a value;
+ * The values of a scale are written if the scale is short, or short beside its dataset. They are shuffled and deflated in chunks;
+ * times at 1000 Hz take 0.1 bytes each. Other scales would take as long to write as their datasets (35 ns a value;
  * tests/bench/results/files.md). Such a scale becomes a netCDF dimension without a variable: a name and a length, without room on
  * disk. The dataset's attributes then tell where its elements lie. */
 

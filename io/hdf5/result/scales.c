@@ -169,7 +169,7 @@ static int create_empty(hid_t file, const char *name, int64_t length, hid_t *out
     return *out < 0 ? lw_hdf5_fail(err, LW_EIO, "cannot create %s", name) : LW_OK;
 }
 
-/* Create a scale. Without values, it has netCDF's own text as its name. */
+/* Create a scale. The name of a scale without values is the text that netCDF gives it. */
 static int create_scale(hid_t file, const char *name, const struct lw_writer_dataset *spec, int d, hid_t *out, struct lw_error *err)
 {
     char empty[96];
