@@ -59,7 +59,7 @@ static char *join(int argc, char **argv, struct lw_error *err)
 
 static bool is_help_option(const char *argument) { return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0; }
 
-/* Whether --help stands anywhere behind a command, or, unless the command takes a file, `help` among the first two words there. */
+/* Return whether --help stands behind a command, or `help` among the first two words there, unless the command takes only files. */
 static bool asks_for_help(const struct lw_command *command, int argc, char **argv)
 {
     const bool takes_file = command && command->takes_files && !command->words;
@@ -81,7 +81,7 @@ static int create_options(struct lw_cli *cli, struct lw_error *err)
     return lw_command_options(cli->action, cli->job, cli->kind, &cli->options, err);
 }
 
-/* Check that no required option is missing. A plan that does not try the job writes no file, so it does without --output. */
+/* Check that no required option is missing. A plan without --measure writes no file, so that --output may be missing. */
 static int check_complete(const struct lw_cli *cli, struct lw_error *err)
 {
     const struct lw_option *const missing = lw_options_missing(cli->options);
@@ -114,7 +114,7 @@ static int parse_named(struct lw_cli *cli, int argc, char **argv, struct lw_erro
     return rc != LW_OK ? rc : parse_options(cli, argc, argv, err);
 }
 
-/* Whether a word is the name of a file: it has a dot or a slash, which no job's name has. */
+/* Return whether a word is the name of a file: it has a dot or a slash, as no job's name has. */
 static bool is_jobfile(const char *word)
 {
     return word[0] != '-' && strpbrk(word, "./");
@@ -159,7 +159,7 @@ static int fail_no_command(const char *given, struct lw_error *err)
                    near ? near : "", near ? "?" : "");
 }
 
-/* Take one word behind help: a command, a job or a kind of filters, each at most once. @return  false: it is none of these */
+/* Take one word behind help: a command, a job or a kind of filters, each at most once. @return  false: the word is none of these */
 static bool take_help_word(struct lw_cli *cli, const char *word)
 {
     const struct lw_word found = lw_word_find(LW_WORD_COMMAND | LW_WORD_JOB | LW_WORD_KIND, word);
@@ -171,7 +171,7 @@ static bool take_help_word(struct lw_cli *cli, const char *word)
     return true;
 }
 
-/* Whether these words fit together: a job behind run, plan or synth; a kind behind filters. */
+/* Return whether the words taken fit together: a job goes with run, plan or synth, a kind with filters. */
 static bool makes_sense(const struct lw_cli *cli)
 {
     if (!cli->command)
@@ -182,7 +182,7 @@ static bool makes_sense(const struct lw_cli *cli)
            cli->command->action == LW_ACTION_SYNTH;
 }
 
-/* --completion [SHELL] */
+/* Parse --completion [SHELL]; the default is bash. */
 static int parse_completion(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     const char *const shell = argc > 1 ? argv[1] : "bash";
@@ -194,7 +194,7 @@ static int parse_completion(struct lw_cli *cli, int argc, char **argv, struct lw
     return LW_OK;
 }
 
-/* lapwing help [--man [COMMAND | JOB] | --completion [SHELL] | COMMAND [JOB | KIND]], whichever of the last words comes first */
+/* Parse lapwing help [--man [COMMAND | JOB] | --completion [SHELL] | COMMAND [JOB | KIND]]; the last two words in any order. */
 static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     cli->action = LW_ACTION_HELP;
@@ -213,7 +213,7 @@ static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error
     return LW_OK;
 }
 
-/* Parse --help behind a command, whatever else stands there: take the words up to the first that help does not know. */
+/* Parse a command line with --help behind the command: take the words up to the first that help does not know. */
 static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
 {
     cli->action = LW_ACTION_HELP;
@@ -232,7 +232,7 @@ static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
     return LW_OK;
 }
 
-/* Parse JOB.ini [options]. The options are kept for later: which ones there are depends on the job in the file. */
+/* Parse JOB.ini [options]. The options are kept for load_jobfile, since the job in the file decides which are allowed. */
 static int parse_file(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     if (argc == 0)
@@ -245,7 +245,7 @@ static int parse_file(struct lw_cli *cli, int argc, char **argv, struct lw_error
     return LW_OK;
 }
 
-/* Parse FILE ..., with options before and behind: info takes one file or none, plot and verify take any number. */
+/* Parse FILE ..., with options before and behind. info takes at most one file, plot and verify take any number. */
 static int parse_files(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     const int most = cli->action == LW_ACTION_INFO ? 1 : argc;
@@ -346,7 +346,7 @@ int lw_cli_print(const struct lw_cli *cli, struct lw_error *err)
     return lw_standard_flush(err);
 }
 
-/* Take job and options from the job file, then the options behind it, which override. */
+/* Take the job and its options from the job file, then the options behind the file, which override the file's. */
 static int load_jobfile(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
     struct lw_options_file jobfile = {0};
@@ -365,12 +365,12 @@ static void start_log(const struct lw_cli *cli, const struct lw_comm *comm)
     enum lw_log_level level = LW_LOG_NORMAL;
     if (lw_options_flag(cli->options, "verbose"))
         level = LW_LOG_VERBOSE;
-    else if (lw_options_flag(cli->options, "quiet") || cli->action == LW_ACTION_VERIFY)     /* the run has logged these */
+    else if (lw_options_flag(cli->options, "quiet") || cli->action == LW_ACTION_VERIFY)     /* the run logged the rest */
         level = LW_LOG_QUIET;
     lw_log_start(lw_comm_rank(comm), lw_comm_host(comm), level);
 }
 
-/* Log what identifies this run: version, time, Slurm job and command line; job, input and output. */
+/* Log what identifies this run: version, time, Slurm job and command line; then job, input and output. */
 static void log_start(const struct lw_cli *cli)
 {
     struct lw_instant now;
@@ -385,7 +385,7 @@ static void log_start(const struct lw_cli *cli)
     lw_log_info("%s: input %.700s%s, output %.700s", cli->job->name, input, strlen(input) > 700 ? " ..." : "", output);
 }
 
-/* Check that all ranks have the same options: where home folders differ, ~ would name different files. */
+/* Check that all ranks have the same options: ~ names different files where home folders differ. */
 static int compare_options(const struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
     char *const resolved = lw_options_resolved(cli->options, "", err);
@@ -395,7 +395,7 @@ static int compare_options(const struct lw_cli *cli, struct lw_comm *comm, struc
     return rc;
 }
 
-/* Make the options of a result's job again from the configuration in the result. */
+/* Make the job and options of a result again from the configuration in the result. */
 static int rebuild_job(struct lw_comm *comm, const char *file, struct lw_verify_request *request, struct lw_error *err)
 {
     struct lw_options_file jobfile = {0};
@@ -419,7 +419,7 @@ static int verify_one(const struct lw_cli *cli, struct lw_comm *comm, const char
     return rc;
 }
 
-/* Verify all of several results, whatever is found. A result that is wrong counts more than one that could not be checked. */
+/* Verify several results, all of them whatever is found. The code of a wrong result (LW_EDATA) goes before that of other errors. */
 static int verify_several(const struct lw_cli *cli, struct lw_comm *comm, const struct lw_names *files, struct lw_error *err)
 {
     int64_t n_bad = 0;

@@ -18,31 +18,31 @@
 
 #include <stdio.h>
 
-/* A parsed command line. Its texts are borrowed from argv. */
+/* A parsed command line. Texts are borrowed from argv unless a field is owned. */
 struct lw_cli {
     enum lw_action action;
-    const struct lw_command *command;   /* help: command asked about; NULL: none is named */
-    const struct lw_job_ops *job;       /* NULL: none is named */
-    const struct lw_filter_kind *kind;  /* filters, or help: kind of filters; NULL: none is named */
-    struct lw_options *options;         /* owned; NULL: there are none, or not yet (a job file) */
+    const struct lw_command *command;   /* help: command to explain; NULL: none is named */
+    const struct lw_job_ops *job;       /* the job that is named; NULL: none */
+    const struct lw_filter_kind *kind;  /* filters and help: kind of filters that is named; NULL: none */
+    struct lw_options *options;         /* owned; options that are set; NULL: none, or the job file is not read yet */
     bool is_man;                        /* help: print a manual page */
-    bool shows_all;                     /* help: list rarely needed options, too */
-    void (*complete)(FILE *file);       /* help: prints a script for a shell's completion; NULL: not asked for */
-    const char *file;                   /* run, plan: job file; info: file to show; NULL: none */
-    char *names;                        /* owned; plot, verify: names of files, as io/names.h takes them */
-    int argc;                           /* run, plan: options behind the job file */
+    bool shows_all;                     /* help: also list rarely needed options */
+    void (*complete)(FILE *file);       /* help: function that prints a shell's completion script; NULL: not asked for */
+    const char *file;                   /* run, plan: job file; info: file to show; NULL: no such file */
+    char *names;                        /* owned; plot, verify: names of files, in the form of io/names.h */
+    int argc;                           /* run, plan: number of words behind the job file, which are options */
     char **argv;
-    char *command_line;                 /* owned; the whole command line, quoted where a shell needs it */
+    char *command_line;                 /* owned; the whole command line, with quotes as a shell needs them */
 };
 
-/** Parse a command line, also before MPI has started. The same on all ranks. LW_EUSAGE. Release `cli` in any case. */
+/** Parse a command line. All ranks get the same result; MPI is not needed. LW_EUSAGE, LW_ESYSTEM. Release `cli` in any case. */
 int lw_cli_parse(int argc, char **argv, struct lw_cli *cli, struct lw_error *err);
 
-/** Whether the command is help or version. lw_cli_print prints these without MPI. */
+/** Return whether the command is help or version, which lw_cli_print prints without MPI. */
 bool lw_cli_is_text(const struct lw_cli *cli);
 int lw_cli_print(const struct lw_cli *cli, struct lw_error *err);
 
-/** Execute the command. LW_EIO is also returned if the output does not arrive on standard output. Collective. */
+/** Execute the command. LW_EIO, beside the command's errors: the output does not arrive on standard output. Collective. */
 int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err);
 
 void lw_cli_release(struct lw_cli *cli);

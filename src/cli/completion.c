@@ -17,8 +17,8 @@ static void print_names(FILE *file, unsigned sorts)
     fprintf(file, " %s", lw_word_list(sorts, " ", text));
 }
 
-/* Print the function _lapwing_words, which bash and zsh understand. It prints the words that may follow lapwing or one of its
- * commands, and FILE where names of files may follow. */
+/* Print the shell function _lapwing_words, for bash and zsh. It prints the words that may follow lapwing or one of its commands,
+ * and FILE where a file's name may follow. */
 static void print_words(FILE *file)
 {
     fprintf(file, "# The words that may follow: behind lapwing, or behind a command.\n"
@@ -37,14 +37,14 @@ static void print_words(FILE *file)
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
-/* Text to print for the options behind some words ("ols", "plan ols", "filters chirp"): each option, between two texts. */
+/* Text before the options of some words ("ols", "plan ols", "filters chirp"), function for each option, text behind them. */
 struct visitor {
     FILE *file;
     const char *begin, *end;
     void (*visit)(FILE *file, const struct lw_option *option);
 };
 
-/* Print the options behind command ("", "plan ") and name (of a job, ...), except those within other options. */
+/* Print the options that may follow `command` ("", "plan ") and `name` (of a job, say), except those within other options. */
 static void visit_command(const struct visitor *each, const char *command, const char *name, enum lw_action action,
                           const struct lw_job_ops *job, const struct lw_filter_kind *kind)
 {
@@ -95,7 +95,7 @@ static void print_value(FILE *file, const struct lw_option *option)
     fprintf(file, "' ;;\n");
 }
 
-/* bash divides words at = and :, so that --mode=full arrives as three words. */
+/* bash splits words at = and :, so that --mode=full arrives as three words. */
 static const char bash_functions[] =
     "# Complete $2 by words of $1; FILE among them stands for names of files.\n"
     "_lapwing_complete() {\n"
@@ -185,7 +185,7 @@ static void print_escaped(FILE *file, const char *text, size_t length, const cha
     }
 }
 
-/* Print an option for zsh: the first sentence of its help, which a bracket ends, and the argument's name, which a colon ends. */
+/* Print an option for zsh: [first sentence of its help], then :name of its argument. A ] or : within a text needs a backslash. */
 static void print_spec(FILE *file, const struct lw_option *option)
 {
     const char *const stop = strstr(option->help, ". "), *const argument = option->argument ? option->argument : option->name;
@@ -209,7 +209,7 @@ static void print_spec(FILE *file, const struct lw_option *option)
     fputs("'\n", file);
 }
 
-/* zsh loads the script as function _lapwing if the script lies in a folder of functions; otherwise it is sourced. */
+/* If the script lies in a folder of functions, zsh loads it as function _lapwing; otherwise the script is sourced. */
 static const char zsh_functions[] =
     "# Offer the words of $1, with what they stand for; FILE among them stands for names of files.\n"
     "_lapwing_offer() {\n"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Print one fact. Texts from a file may contain anything, so they are escaped. */
+/* Print one fact as a line. The text is escaped, because texts from a file may contain anything. */
 __attribute__((format(printf, 2, 3)))
 static void row(const char *name, const char *format, ...)
 {
@@ -39,7 +39,7 @@ static void print_shape(const struct lw_dataset_info *info)
         row("shape", "%s", text);
 }
 
-/* Write "2 ms" for a period of whole nanoseconds, else "". */
+/* Write the period as "2 ms" if it is a whole number of nanoseconds, else "". @return  `text` */
 static const char *period_text(struct lw_period period, char text[40])
 {
     static const struct {
@@ -57,7 +57,7 @@ static const char *period_text(struct lw_period period, char text[40])
     return text;
 }
 
-/* Write seconds of GPS, to the last digit. */
+/* Write GPS seconds with all digits. @return  `text` */
 static const char *gps_text(struct lw_instant gps, char text[LW_INSTANT_TEXT])
 {
     const int64_t fraction = gps.seconds < 0 && gps.attoseconds > 0 ? LW_ATTOSECONDS - gps.attoseconds : gps.attoseconds;
@@ -110,8 +110,8 @@ static void print_coordinates(const struct lw_dataset_info *info)
     }
 }
 
-/* @param type  "uint32", as listed; "": show the type that samples are read as
- * @param storage  "contiguous", as listed; "": unknown */
+/* Print all facts. @param type  "uint32", as in the file's listing; "": print the type as which samples are read
+ * @param storage  "contiguous", as in the listing; "": unknown */
 static void print_facts(const struct lw_dataset_info *info, const char *format, const char *type, const char *storage)
 {
     char read_as[40], bytes[24], whose[400], packing[LW_PACKING_TEXT];
@@ -131,14 +131,14 @@ static void print_facts(const struct lw_dataset_info *info, const char *format, 
     row("storage", "%s%sfile of %s", storage, storage[0] ? ", " : "", lw_bytes_text(info->file_bytes, bytes));
 }
 
-/* Keep the listing of the dataset whose path is found->path. */
+/* Copy the listing of the dataset whose path is found->path into *found. */
 static void find_listing(const struct lw_listing *dataset, void *context)
 {
     struct lw_listing *const found = context;
     const char *const path = found->path;
     if (strcmp(dataset->path, path) == 0) {
         *found = *dataset;
-        found->path = path;             /* dataset->path is valid during this call only */
+        found->path = path;             /* dataset->path becomes invalid after this call */
     }
 }
 
@@ -148,7 +148,7 @@ int lw_facts_print(const char *name, const struct lw_hints *hints, struct lw_err
     const struct lw_format *format;
     int rc = lw_examine_dataset(name, hints, LW_USE_SAMPLES, &info, err);
     if (rc == LW_EDATA)
-        rc = lw_examine_dataset(name, hints, LW_USE_NUMBERS, &info, err);    /* the type may be one for small datasets only */
+        rc = lw_examine_dataset(name, hints, LW_USE_NUMBERS, &info, err);    /* a type that only small datasets may have */
     if (rc || (rc = lw_formats_find(info.file, &info.hints, &format, err)))
         return rc;
     struct lw_listing stored = {.path = info.path};

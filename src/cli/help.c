@@ -12,16 +12,16 @@
 
 enum piece { HEADING, ITEM, BLOCK };
 
-/* Who writes it says what a piece is - heading, paragraph, item, code - and the page how it looks. */
+/* A page. Its writer names the sort of each piece (heading, paragraph, item, code); the format decides how the piece looks. */
 struct page {
     FILE *file;                 /* borrowed */
     enum { TEXT, MAN } format;
-    enum piece last;            /* what stands just above */
+    enum piece last;            /* sort of the piece that was written last */
 };
 
 enum { WIDTH = 80, INDENT = 2, ITEM_INDENT = 26 };
 
-/* A dot or quote that begins a line would be a request, a plain minus would become a hyphen. */
+/* Write a text for roff. A dot or quote that begins a line would be a request; a plain minus would become a hyphen. */
 static void roff_text(FILE *file, const char *text)
 {
     if (*text == '.' || *text == '\'')
@@ -39,7 +39,7 @@ static void roff_text(FILE *file, const char *text)
     fputc('\n', file);
 }
 
-/* Fill `text` into lines from `indent` to WIDTH, the first of which already stands at `column`. */
+/* Write `text` in lines that begin at `indent` and end before WIDTH. The first line already has `column` characters. */
 static void fill(FILE *file, const char *text, int indent, int column)
 {
     while (*text) {
@@ -68,7 +68,7 @@ static void page_heading(struct page *page, const char *text)
     page->last = HEADING;
 }
 
-/* An empty line between paragraphs, code and lists; none below a heading and between items. */
+/* Begin a piece. An empty line separates paragraphs, code and lists; none follows a heading or separates items. */
 static void begin_piece(struct page *page, enum piece piece)
 {
     if (page->format == TEXT && (page->last == BLOCK || (page->last == ITEM && piece == BLOCK)))
@@ -76,7 +76,7 @@ static void begin_piece(struct page *page, enum piece piece)
     page->last = piece;
 }
 
-/* A paragraph, filled and wrapped. NULL or empty: nothing. */
+/* Write a paragraph, wrapped to lines. NULL or "": write nothing. */
 static void page_paragraph(struct page *page, const char *text)
 {
     if (!text || !*text)
@@ -90,7 +90,7 @@ static void page_paragraph(struct page *page, const char *text)
     }
 }
 
-/* A term and what it means: an option, a command, an exit code. */
+/* Write a term and its meaning: an option, a command, an exit code. */
 static void page_item(struct page *page, const char *term, const char *text)
 {
     begin_piece(page, ITEM);
@@ -108,7 +108,7 @@ static void page_item(struct page *page, const char *term, const char *text)
     fill(page->file, text, ITEM_INDENT, column);
 }
 
-/* Lines shown as they are, divided by newlines. */
+/* Write lines as they are; newlines separate them. */
 static void page_code(struct page *page, const char *lines)
 {
     begin_piece(page, BLOCK);
@@ -168,15 +168,15 @@ static void print_licence(struct page *page)
 
 /* ---- options ---- */
 
-/* What is being printed, and how much of it. */
+/* State of printing help: where it goes, and how much is printed. */
 struct help {
     struct page page;
-    bool shows_all;             /* options that are rarely needed, too */
-    bool is_brief;              /* shows the first sentence of each option, and none of the options within it */
+    bool shows_all;             /* also print rarely needed options */
+    bool is_brief;              /* print only the first sentence of each option, and no options within others */
     int n_left_out;
 };
 
-/* "--mode full|same|valid", "--start SAMPLE", "--overwrite"; if brief "--output-type TYPE" instead of all types */
+/* Write an option's term: "--mode full|same|valid", "--start SAMPLE", "--overwrite". Brief terms do not list long choices. */
 static void option_term(const struct lw_option *option, bool is_brief, char *term, size_t size)
 {
     const bool has_choices = option->kind == LW_OPTION_CHOICE && !(is_brief && option->argument);
@@ -184,9 +184,9 @@ static void option_term(const struct lw_option *option, bool is_brief, char *ter
     snprintf(term, size, "--%s%s%s", option->name, argument ? " " : "", argument ? argument : "");
 }
 
-enum { TERM_WIDTH = 78 };       /* beyond which a term says nothing of what stands within */
+enum { TERM_WIDTH = 78 };       /* longer terms do not list the options within them */
 
-/* What the option is for, and what stands within its value by the same table. */
+/* Print an option: its help, and the options of the same table that are written within its value. */
 static void print_option(struct help *help, const struct lw_option *option, const struct lw_option *table)
 {
     char term[240], text[4096];
@@ -210,7 +210,7 @@ static void print_option(struct help *help, const struct lw_option *option, cons
     page_item(&help->page, term, text);
 }
 
-/* Print the options of one group in sections begin to end - 1, except those that an earlier section has, too. */
+/* Print the options of one group in sections begin .. end - 1, except options that an earlier section has, too. */
 static void print_group(struct help *help, const struct lw_section *sections, int begin, int end, enum lw_option_group wanted,
                         const char *heading)
 {
@@ -233,7 +233,7 @@ static void print_group(struct help *help, const struct lw_section *sections, in
     }
 }
 
-/* Print the options of all sections: first each section's own, then the groups that all of them share. */
+/* Print the options of all sections: the own options of each section, then group by group those that all sections share. */
 static void print_sections(struct help *help, const struct lw_section *sections, int n)
 {
     static const char *const headings[] = {
@@ -253,7 +253,7 @@ static void print_sections(struct help *help, const struct lw_section *sections,
 
 /* ---- the overview ---- */
 
-/* @param is_whole  with what stands behind each */
+/* Print the words of a sort with their titles. @param is_whole  also print the operands of commands */
 static void print_words(struct page *page, const char *heading, unsigned sort, bool is_whole)
 {
     struct lw_word word;
@@ -305,7 +305,7 @@ static void print_overview(struct page *page)
 
 enum { USAGE_SIZE = 400, USAGE_WIDTH = 72 };
 
-/* Append a word, in a new line where it would not fit the last one. */
+/* Append a word to the usage, on a new line if it does not fit the last one. */
 static void append_word(char usage[USAGE_SIZE], const char *word)
 {
     const size_t length = strlen(usage);
@@ -324,7 +324,7 @@ static void append_required(char usage[USAGE_SIZE], const struct lw_option *tabl
     }
 }
 
-/* "lapwing ols", "lapwing filters bandpass", "lapwing plan ols": what stands before the options. */
+/* Write the words before the options: "lapwing ols", "lapwing filters bandpass", "lapwing plan ols". */
 static void command_words(const struct lw_command *command, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
                           char words[USAGE_SIZE])
 {
@@ -356,7 +356,7 @@ static void print_usage(struct page *page, const struct lw_command *command, con
     page_code(page, usage);
 }
 
-/* A job's own example begins with its synthetic input; a command's names one job, and is none for the others. */
+/* Return an example. That of a job is also for synth; that of another command names one job, so that other jobs have none. */
 static const char *example_of(const struct lw_command *command, const struct lw_job_ops *job)
 {
     if (job && (!command || command->action == LW_ACTION_SYNTH))
@@ -383,7 +383,7 @@ static void print_command(struct help *help, const struct lw_command *command, c
         print_words(&help->page, "Kinds", LW_WORD_KIND, false);
         page_paragraph(&help->page, "'lapwing filters KIND --help' describes a kind and lists its options.");
     }
-    for (int i = 0; i < n && action == LW_ACTION_SYNTH; i++)        /* its jobs have options of the same names */
+    for (int i = 0; i < n && action == LW_ACTION_SYNTH; i++)        /* options of different jobs have the same names */
         print_sections(help, sections + i, 1);
     if (action != LW_ACTION_SYNTH)
         print_sections(help, sections, n);
@@ -417,7 +417,7 @@ void lw_help_print(FILE *file, const struct lw_command *command, const struct lw
 
 /* ---- manual pages ---- */
 
-/* NAME, and what stands above it; roff knows a page by its section's number. */
+/* Print the header of a manual page for roff, and its section Name. */
 static void begin_man(struct page *page, const char *name, const char *title)
 {
     char text[200];

@@ -37,7 +37,7 @@
 
 static void row(const char *name, const char *text) { printf("%-12s%s\n", name, text); }
 
-/* @param comm  the run's; its ranks on this node share engines and memory */
+/* Print engines, cores and memory. @param comm  the run's ranks; those on this node share engines and memory */
 static void print_machine(const struct lw_comm *comm)
 {
     const struct lw_engine_spec spec = {.node_rank = lw_comm_node_rank(comm), .node_ranks = lw_comm_node_size(comm)};
@@ -61,7 +61,7 @@ void lw_info_build(const struct lw_comm *comm)
     row("compiler", COMPILER);
     row("MPI", lw_comm_library(comm));
     row("HDF5", lw_hdf5_text());
-    printf("%-12s", "decoders");            /* compression that can be decoded */
+    printf("%-12s", "decoders");            /* the compression formats that this build can decode */
     for (int c = 0; c < LW_N_CODECS; c++)
         if (lw_codec_find((enum lw_codec_id)c)) {
             printf("%s%s", separator, lw_codec_name((enum lw_codec_id)c));
@@ -73,9 +73,9 @@ void lw_info_build(const struct lw_comm *comm)
     print_machine(comm);
 }
 
-/* ---- what interrupted runs have left ---- */
+/* ---- unfinished results of interrupted runs ---- */
 
-/* Remove an ending from a name. @return  false: the name has another ending */
+/* Copy a name without an ending. @return  false: the name has another ending */
 static bool take_ending(const char *name, const char *ending, char result[PATH_MAX])
 {
     const size_t length = strlen(name), end = strlen(ending);
@@ -104,7 +104,7 @@ static void print_journal(const char *result)
         printf("the checkpoint cannot be read: start over with --resume never\n");
 }
 
-/* Print a temporary file's progress, from its journal, and its command. The command in the cards of a FITS file is not read. */
+/* Print the progress of a temporary file, from its journal, and the command that made it (unless it is a FITS file). */
 static void print_part(const char *folder, const char *name)
 {
     char part[2 * PATH_MAX], result[PATH_MAX], shown[4 * NAME_MAX], command[8192];
@@ -131,7 +131,7 @@ static int is_part(const struct dirent *entry)
     return take_ending(entry->d_name, LW_PART_SUFFIX, result);
 }
 
-/* Print every unfinished result in a folder: how far it has come, and by which command. LW_EIO. */
+/* Print every unfinished result in a folder: its progress and the command that made it. LW_EIO. */
 static int print_folder(const char *folder, struct lw_error *err)
 {
     struct dirent **entries;
@@ -162,7 +162,7 @@ static void widen(int *width, const char *text)
     *width = length > *width ? length : *width;
 }
 
-/* Texts of a dataset as shown: names come from the file, so they are escaped. */
+/* Texts of a dataset, escaped because they come from a file. */
 struct texts {
     char path[4 * LW_MAX_PATH], type[400], storage[700], sampling[600];
 };
@@ -196,7 +196,7 @@ static void print_row(const struct lw_listing *dataset, void *context)
            lw_bytes_text(dataset->stored_bytes, bytes), texts.storage, texts.sampling[0] ? ", " : "", texts.sampling);
 }
 
-/* Escape a text of any length. @return  owned by the caller, lw_free */
+/* Escape a text of any length but for its newlines. @return  owned by the caller, to be freed with lw_free */
 static char *escape_lines(const char *text, struct lw_error *err)
 {
     const size_t room = 4 * strlen(text) + 1;
@@ -220,7 +220,7 @@ static int print_made_by(const struct lw_listing_origin *origin, struct lw_error
     return LW_OK;
 }
 
-/* Print whether a result of this program is incomplete, and how to make it again. */
+/* Print whether a file that lapwing made is incomplete, and the job file that makes it again. */
 static int print_origin(const char *file, struct lw_error *err)
 {
     struct lw_listing_origin origin;
@@ -237,7 +237,7 @@ static int print_origin(const char *file, struct lw_error *err)
     return rc;
 }
 
-/* Print a file's data and, if there are several datasets, a table of them. Where the data cannot be shown, the table shows why. */
+/* Print the facts of a file's data. If they are unknown, or there are several datasets, print a table of all datasets, too. */
 static int print_file(const char *file, struct lw_error *err)
 {
     struct widths widths = {0};

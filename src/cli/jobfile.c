@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A longer file is data: even a command line of two million characters of file names makes a job file of only 3 MiB. */
+/* A longer file is taken for data: even two million characters of file names make a job file of only 3 MiB. */
 enum { MAX_BYTES = 64 << 20 };
 
 /* ---- reading ---- */
 
-/* Read a regular file up to the size that the system gives; it may have grown since. */
+/* Read a regular file of the size that the system reports; what is appended meanwhile is not read. */
 static int read_open(struct lw_options_file *jobfile, FILE *file, struct lw_error *err)
 {
     struct stat status = {0};
@@ -49,7 +49,7 @@ static int read_text(struct lw_options_file *jobfile, struct lw_error *err)
     return rc;
 }
 
-/* Find the value of an option in a configuration; it ends with its line, even if a backslash continues it. @return  NULL: none */
+/* Find the value of an option in a configuration. Only the value's first line is used. @return  NULL: none */
 static const char *find_value(const char *configuration, const char *name)
 {
     const size_t length = strlen(name);
@@ -95,7 +95,7 @@ static int take_origin(struct lw_options_file *jobfile, struct lw_error *err)
     return rc;
 }
 
-/* Whether the text contains ${NAME} or ${NAME:..., where `variable` is "NAME=value". */
+/* Return whether the text contains ${NAME} or ${NAME:..., for the variable NAME in `variable`, "NAME=value". */
 static bool has_variable(const char *text, const char *variable)
 {
     const size_t length = strcspn(variable, "=");
@@ -105,7 +105,7 @@ static bool has_variable(const char *text, const char *variable)
     return false;
 }
 
-/* Collect the variables that the text names. @param bytes  set to their length, the last null byte included */
+/* Collect the environment variables that the text names. @param bytes  set to their length with a last null byte */
 static char *gather_variables(const char *text, int64_t *bytes, struct lw_error *err)
 {
     char *variables = NULL;
@@ -123,10 +123,10 @@ static char *gather_variables(const char *text, int64_t *bytes, struct lw_error 
         return NULL;
     }
     *bytes = (int64_t)size;
-    return variables;       /* lw_free is free(), and open_memstream allocates with malloc() */
+    return variables;       /* lw_free may free this: it is free(), and open_memstream uses malloc() */
 }
 
-/* Send rank 0's text to the others, which allocate it. @param bytes  length, with a null byte at the end. Collective. */
+/* Send rank 0's text to the other ranks, which allocate it. @param bytes  length with the last null byte. Collective. */
 static int share_text(struct lw_comm *comm, char **text, int64_t bytes, struct lw_error *err)
 {
     lw_comm_broadcast(comm, &bytes, sizeof bytes);
@@ -138,7 +138,7 @@ static int share_text(struct lw_comm *comm, char **text, int64_t bytes, struct l
     return code;
 }
 
-/* @param read  called on rank 0, where it allocates the text */
+/* Read a job file on rank 0 and send it to all ranks. @param read  reads on rank 0, and allocates jobfile->text */
 static int share(struct lw_comm *comm, const char *path, int (*read)(struct lw_options_file *, struct lw_error *),
                  struct lw_options_file *jobfile, struct lw_error *err)
 {

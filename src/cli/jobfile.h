@@ -1,7 +1,7 @@
-/* jobfile.h - a job file: one [section] named after the job, and in it options as "name = value" lines (see lw_commands).
+/* jobfile.h - job files: one [section] named after the job, with its options as "name = value" lines (see `run` in lw_commands).
  *
- * Rank 0 reads the file and sends its bytes, and the values of the variables that it names, to all ranks. So only one node needs
- * the file, and all ranks agree. */
+ * Rank 0 reads the file and sends its bytes to all ranks, with the values of the environment variables that it names. So only one
+ * node needs the file, and all ranks agree. */
 #pragma once
 
 #include "comm/comm.h"
@@ -9,22 +9,22 @@
 #include "job/job.h"
 #include "options/file.h"
 
-/** Read a job file. LW_EIO: it cannot be read; LW_ECONFIG: it is no text of at most 64 MiB. Collective.
- * Release with lw_jobfile_release in any case. */
+/** Read a job file. LW_EIO: it cannot be read; LW_ECONFIG: it is no text, or longer than 64 MiB. Collective. Release with
+ * lw_jobfile_release in any case. */
 int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_options_file *jobfile, struct lw_error *err);
 
-/** Read the job file that a result contains. LW_EDATA: there is none. Otherwise as lw_jobfile_read. Collective. */
+/** Read the job file that a result contains. LW_EDATA: there is none. Otherwise like lw_jobfile_read. Collective. */
 int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_options_file *jobfile, struct lw_error *err);
 
 enum { LW_JOBFILE_ADDED = 80 };
 
-/** Complete the configuration of a result from a version without --sign, --noise rms, --overlap or --isolated: set these
- * options to what that version did. @return  `lines`; "": nothing is missing */
+/** Complete the configuration of a result of an earlier version, which lacked --sign, --noise rms, --overlap or --isolated: write
+ * lines that set these options to what that version did. @return  `lines`; "": nothing is missing */
 const char *lw_jobfile_added(const struct lw_listing_origin *origin, char lines[LW_JOBFILE_ADDED]);
 
 void lw_jobfile_release(struct lw_options_file *jobfile);
 
-/** Find the job that the section names. LW_ECONFIG, with file and line: it is no job file. Not collective. */
+/** Find the job that the section names. LW_ECONFIG, with file and line: this is no job file. Not collective. */
 int lw_jobfile_job(const struct lw_options_file *jobfile, const struct lw_job_ops **out, struct lw_error *err);
 
 /** Set the options of a job file. LW_ECONFIG, with file and line: one of them is wrong. Not collective. */

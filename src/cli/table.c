@@ -16,14 +16,14 @@ enum { MOST_SHOWN = 20, CELL_SIZE = 40 };
 
 struct table {
     struct lw_notes notes;
-    const char *columns[LW_MOST_COLUMNS];       /* names of the columns of numbers */
+    const char *columns[LW_MOST_COLUMNS];       /* names of the columns that hold numbers */
     int n_columns;
-    int strength;                               /* column by which rows are ranked; -1: there is none */
-    double *rows;                               /* [MOST_SHOWN + 1 x n_columns], rows to show */
+    int strength;                               /* index in `columns` of the column that ranks rows; -1: none */
+    double *rows;                               /* owned; [MOST_SHOWN + 1 x n_columns], rows to print */
     int n_rows;
-    int place[2];                               /* columns with the column and row of a source; -1: there are none */
+    int place[2];                               /* indices in `columns` of a source's column and row; -1: none */
     struct lw_sky_point places[MOST_SHOWN];     /* places of the rows on the sky */
-    struct lw_sky sky;                          /* text "": the places are not known */
+    struct lw_sky sky;                          /* names of the coordinates in `text`; "": unknown */
 };
 
 static void take_row(void *context, const double *row)
@@ -43,7 +43,7 @@ static void take_row(void *context, const double *row)
     t->n_rows += t->n_rows < MOST_SHOWN;
 }
 
-/* Write a number with seven digits, a whole number in full, a time or frequency with six decimals: GPS times need microseconds. */
+/* Write a cell: a whole number in full, a time or frequency with six decimals (GPS times need microseconds), else seven digits. */
 static const char *cell(const struct table *t, int row, int c, char text[CELL_SIZE])
 {
     const double value = t->rows[row * t->n_columns + c];
@@ -84,7 +84,7 @@ static void print_title(const struct table *t, const char *name)
     printf(t->sky.text[0] ? "; degrees of %s\n" : "\n", lw_escape(t->sky.text, "", shown, sizeof shown));
 }
 
-/* Choose the columns of numbers, and among them those of the strength and of a source's place. */
+/* Choose the columns of numbers, and find among them the strength and a source's place. */
 static void choose_columns(struct table *t)
 {
     t->strength = t->place[0] = t->place[1] = -1;

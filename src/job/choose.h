@@ -23,8 +23,8 @@ int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int
 /** Return the number of samples on the axis of the input and the files beside it; with --isolated, of the window. */
 int64_t lw_job_data_length(const struct lw_options *given, const struct lw_job *job);
 
-/** Warn if filters have more taps than samples are read, as every output then depends on samples that the boundary makes. @param
- * what  begin of the warning: "the filters are" */
+/** Warn if filters have more taps than samples are read: every output then depends on samples that the boundary makes.
+ * @param what  subject of the warning with its verb, such as "the filters are" */
 void lw_job_warn_if_long(const struct lw_job *job, const char *what, int64_t n_taps, int64_t n_samples);
 
 /** Note the scale of --output-type on the first product, in attributes of the CF conventions (section 8.1, "Packed data"): a value
