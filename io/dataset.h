@@ -124,7 +124,7 @@ struct lw_dataset_info {
     struct lw_coordinate coordinates[LW_MAX_DIMS];      /* one for each dimension; time has a name only, see `axis` */
 };
 
-/* The name of a dataset as messages show it. */
+/* The name of a dataset, as shown in messages. */
 struct lw_name {
     char text[2 * LW_MAX_PATH + 64];
 };

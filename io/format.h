@@ -75,7 +75,7 @@ struct lw_library {
 
 struct lw_format {
     const char *name;           /* "HDF5"; also the word for --format, in upper or lower case */
-    const char *file_text;      /* "an HDF5 file" */
+    const char *file_text;      /* name in messages: "an HDF5 file" */
     const struct lw_library *library;       /* a library that reads the files and may crash on damaged ones; NULL: none */
 
     /** Prepare the format's library. Called before a child process is made, possibly often. NULL: nothing to prepare. */

@@ -34,7 +34,7 @@ int lw_object_parse(const char *name, struct lw_object *object, struct lw_error 
 
 /* ---- names one by one, each as given or as the files that match it ----------------------------------------------------- */
 
-/* Names collected so far. */
+/* Names collected so far: `n` texts in a memory stream. */
 struct collector {
     FILE *into;
     int64_t n;

@@ -89,8 +89,8 @@ static bool find_scale(hid_t file, hid_t dataset, const struct lw_dataset_info *
     return take_scale(&scale, info->metadata_axis == dimension, axis);
 }
 
-/* Return whether the rate of a group applies to the dataset. It applies to series only, because the group may also hold times and
- * spectra, such as the blocks [block x frequency x place] of a DAS interrogator. */
+/* Return whether the rate of a group applies to the dataset. It applies to series only. The group may also hold times and
+ * spectra, for instance blocks [block x frequency x place] of a DAS interrogator. */
 static bool is_series(const struct lw_dataset_info *info)
 {
     int64_t most = 1;

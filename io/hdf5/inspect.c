@@ -45,7 +45,7 @@ int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 
 /* ---- virtual datasets --------------------------------------------------------------------------------------------------
  *
- * A virtual dataset consists of parts of other datasets. HDF5 recurses without end into one that contains itself. */
+ * A virtual dataset consists of parts of other datasets. If it contains itself, HDF5 recurses without end. */
 
 enum { DEEPEST = 8 };
 

@@ -75,7 +75,7 @@ struct lw_finder {
     int64_t offset, bytes;      /* place of the noted read */
 };
 
-/* A file opened by the driver. */
+/* A file that the driver has opened. */
 struct driver_file {
     H5FD_t base;                /* HDF5's part of the struct, which must come first */
     struct lw_finder *finder;

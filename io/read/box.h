@@ -12,7 +12,7 @@
 
 struct lw_boxes;
 
-/* The source of the samples. */
+/* The source of samples: a dataset, or joined files. */
 struct lw_boxes_spec {
     const struct lw_dataset_info *info; /* filled by lw_examine_dataset or lw_reader_info; copied */
     const struct lw_reader *files;      /* borrowed; reader of the joined files, open or only described; NULL: one file */

@@ -113,7 +113,7 @@ static int share_infos(const struct lw_reader *reader, const struct lw_infos *mi
     return lw_comm_agree(comm, lw_infos_index(all, n, n_lookers, err), err);
 }
 
-/* Rank 0 describes the first file, because all records are differences from it. */
+/* Rank 0 describes the first file before all others, because their records are differences from its description. */
 static int describe_all(struct lw_reader *reader, const struct lw_names *names, struct lw_error *err)
 {
     struct lw_comm *const comm = reader->comm;
@@ -265,7 +265,7 @@ int lw_reader_axis(const struct lw_reader_request *request, const struct lw_data
     return wanted == LW_JOIN_ROWS ? info->n_dims - 2 : wanted >= 0 ? wanted : info->n_dims == 1 ? 0 : info->metadata_axis;
 }
 
-/* A view of a single file without gaps may take any dimension as its axis; until one is selected, dimension 0 stands in. */
+/* A view of a single file without gaps may take any dimension as its axis; until a view is selected, dimension 0 stands in. */
 static int find_axis(const struct lw_reader *reader, const struct lw_dataset_info *info, int *axis, struct lw_error *err)
 {
     *axis = lw_reader_axis(&reader->request, info);

@@ -106,8 +106,8 @@ struct lw_reader_place {
 };
 
 /** Open a request's input on every rank; the ranks share the work of describing many files. Errors: those of lw_names_expand, and
- * for each file those of lw_reader_open. LW_EDATA also if two files do not fit together (the message names both and the
- * difference), or if there is a gap where none is allowed. Collective: every rank returns the same code. */
+ * for each file those of lw_reader_open. LW_EDATA also if two files do not fit together (the message names both files and
+ * the difference), or for a gap with LW_GAPS_ERROR. Collective: every rank returns the same code. */
 int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out, struct lw_error *err);
 
 /** Do as lw_reader_open_all, but open no file: *out serves only lw_reader_info, lw_boxes_open (box.h) and lw_reader_close. */

@@ -30,7 +30,7 @@ struct lw_reader {
     int n_opened, most_opened;
     int64_t longest;            /* number of the longest part */
     int64_t clock;              /* counts uses of open files */
-    char *scratch;              /* owned; stored samples of one slab, to be converted; NULL: nothing is converted */
+    char *scratch;              /* owned; buffer for a slab of stored samples; NULL: nothing is converted */
     struct lw_slab slab;        /* the read under way; count 0: none */
 };
 

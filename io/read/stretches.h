@@ -13,8 +13,8 @@ enum lw_each {
 /** Group the files of a request, in their order. Each group is one text for struct lw_reader_request.names. Errors: those of
  * lw_reader_open_all. Collective.
  * @param out  release with lw_names_release
- * @param bytes  set to [out->n] bytes of each group's samples, to be released with lw_free, for which every file is described; a
- * file that cannot be described counts 0. NULL: not wanted */
+ * @param bytes  set to [out->n] bytes of each group's samples, to be released with lw_free; NULL: not wanted. For the bytes every
+ * file is described; a file that cannot be described counts 0 */
 int lw_stretches_find(struct lw_comm *comm, const struct lw_reader_request *request, enum lw_each each, struct lw_names *out,
                       double **bytes, struct lw_error *err);
 

@@ -229,8 +229,8 @@ static int64_t kept_bytes(const struct lw_source *source, const struct lw_view_s
 /* Most bytes that one call reads from the file where channels are picked out of contiguous rows. */
 #define PICKED_BYTES ((int64_t)32 << 20)
 
-/* Normally one call reads a whole slab. If channels are picked out of contiguous rows and no row of chunks is kept, each call
- * fills the bounce buffer with as many rows as fit, or with a part of one row. */
+/* Normally one call reads a whole slab. Picking channels out of contiguous rows takes several, unless a row of chunks is kept.
+ * Each call fills the bounce buffer with as many rows as fit, or with a part of a row. */
 static struct lw_calls plan_calls(const struct lw_source *source, const struct lw_view_spec *spec)
 {
     if (source->is_pooled || !picks_channels(source, spec) || keeps_chunks(source, spec))

@@ -19,7 +19,7 @@
  * short runs share a piece, so that pieces have about one size for any shape. Cuts lie at multiples of the piece size in the file:
  * two pieces of a run never share a page or a stripe of the disk. */
 
-/* A dataset in its file. */
+/* The place of a contiguous dataset in its file. */
 struct lw_extent {
     int64_t offset;                 /* byte of the first element */
     int64_t element_bytes;

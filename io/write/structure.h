@@ -36,7 +36,7 @@ struct lw_growing {
 int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, const char *log, struct lw_growing **out,
                       struct lw_error *err);
 
-/** Add n rows. LW_EIO. */
+/** Add n rows to the spool, and to the log if there is one. LW_EIO. */
 int lw_growing_append(struct lw_growing *table, const void *rows, int64_t n, struct lw_error *err);
 
 /** Take over the first n rows of the log, cut off the others, and pass the rows to `see`. LW_EDATA: the log has fewer. LW_EIO. */

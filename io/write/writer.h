@@ -96,7 +96,7 @@ struct lw_writer_spec {
     struct lw_pool *pool;       /* borrowed until destroy; NULL: collective calls or the main thread write, whatever `io` is */
 };
 
-/* A receiver of rows of a table. */
+/* Receive n rows of a table, which are borrowed during the call. */
 typedef void lw_rows_fn(void *context, const void *rows, int64_t n);
 
 /* A write under way. */
@@ -117,9 +117,9 @@ int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, st
  * shape or type differs from the spec's (the message gives both). Collective: every rank returns the same code. */
 int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
-/** Begin to write the hyperslab [first, first + count) of dataset number `dataset` from `data`, which is packed row-major in the
- * dataset's type and borrowed until end. With any count 0 nothing is written. Several writes may be under way. Collective:
- * with collective HDF5 calls the write is done at once, and a rank that fails ends all ranks. */
+/** Begin to write the hyperslab [first, first + count) of dataset number `dataset` from `data`. The data are row-major, in the
+ * dataset's type, and borrowed until lw_writer_end. With any count 0 nothing is written. Several writes may be under way.
+ * Collective: with collective HDF5 calls the write is done at once, and a rank that fails ends all ranks. */
 void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                      struct lw_write *write);
 

@@ -119,7 +119,7 @@ struct lw_convention {
     const char *start[2];               /* ISO 8601 texts, used if there are no times */
     const char *rate, *interval;        /* Hz; s */
     const char *unit;                   /* unit of the samples */
-    const char *gauge, *gauge_unit[2];  /* gauge length, m if it has no unit; ignored if the unit is not the metre */
+    const char *gauge, *gauge_unit[2];  /* gauge length, m if it has no unit; ignored in other units than m */
     struct {
         const char *what, *place;
     } recorder[3];                      /* fields of the recorder, for lw_recorder_add */
