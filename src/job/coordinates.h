@@ -17,5 +17,5 @@ void lw_coordinates_set(const struct lw_job *job, struct lw_steps steps, struct 
 /** Number the elements of one dimension: first + i x every. @param what  name of an element, "row"; static storage */
 void lw_coordinates_count(struct lw_product *product, int dimension, int64_t first, int64_t every, const char *what);
 
-/** Give one dimension the scale of places at constant distance; scale.kind is set here. */
+/** Give one dimension a scale of places a constant distance apart; scale.kind is set here. */
 void lw_coordinates_place(struct lw_product *product, int dimension, struct lw_writer_scale scale);

@@ -33,9 +33,9 @@ struct lw_product {
 
 /* Checksums (--checksum) of a product that is an array, see stream/sums/sums.h. */
 struct lw_job_sums {
-    int product_number;
+    int product_number;                 /* index of the array in `products` of the job */
     struct lw_product product;          /* the dataset of checksums, uint64; its axis and channels count blocks of the array */
-    char path[96];
+    char path[96];                      /* path of the dataset: "/checksums/filtered" */
 };
 
 /* Source of the noise (sigma) in struct lw_search: --noise. */
@@ -51,7 +51,7 @@ struct lw_search_request {
     enum lw_noise noise;
     int64_t most_peaks;         /* greatest number of peaks; more end the run */
     const char *mask;           /* mask of samples to leave out, "FILE:/dataset"; borrowed from the options; NULL: none */
-    const char *good_data;      /* conditions that samples must meet, else they are masked (stream/search/mask.h); likewise */
+    const char *good_data;      /* conditions; other samples are masked (stream/search/mask.h); borrowed likewise; NULL: none */
     int64_t lead, n_wanted;     /* peaks are reported at outputs lead .. lead + n_wanted - 1 and numbered from `lead`; the outputs
                                    around these, near the ends of a window, only serve as neighbours */
     double masked_fraction;     /* greatest fraction of a filter's energy that may meet masked samples */
@@ -69,7 +69,7 @@ struct lw_whitening {
     double *filters;                    /* owned; taps before whitening, [op.ols.n_filters x n_taps], pairs if complex */
     int64_t n_taps;                     /* taps of each filter */
     double *spectrum;                   /* owned; measured power spectrum, [segment / 2 + 1], on rank 0 */
-    int64_t n_segments;                 /* segments over which the spectrum is the median */
+    int64_t n_segments;                 /* number of segments, whose median the spectrum is */
 };
 
 /* A prepared job. lw_job_ops.prepare sets the fields. */
@@ -112,7 +112,7 @@ struct lw_job {
     char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */
 };
 
-/* Order in which a run takes its samples. */
+/* Which samples a run takes, and in which order. */
 enum lw_way {
     LW_WAY_STREAMED,            /* all samples, in order, through slots (src/stream) */
     LW_WAY_SPARSE,              /* few samples, of the job's own choice (src/sparse) */

@@ -75,7 +75,6 @@ void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
 /** Convert peaks to rows of /peaks. @param rows  [n] struct lw_peak_row, or struct lw_source_row for images */
 void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows);
 
-/** Return the signal-to-noise ratio of row i. */
 double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i);
 
 /** Note in attributes how peaks were searched: threshold, noise, cluster, sign. */

@@ -216,7 +216,7 @@ static int take_coordinate(const struct lw_options *given, const char *name, con
     if (!read_interval(text, coordinate->unit, &low, &high))
         return lw_fail(err, LW_EUSAGE, "--%s %s is not an interval A:B in %s", name, text,
                        coordinate->unit[0] ? coordinate->unit : "the unit of the file");
-    /* Channels i with first + i x step in [low, high], to within a thousandth of a step. */
+    /* Take the channels i with first + i x step in [low, high], to within a thousandth of a step. */
     const double a = (low - coordinate->first) / coordinate->step, b = (high - coordinate->first) / coordinate->step;
     const double begin = ceil(fmin(a, b) - 1e-3), end = floor(fmax(a, b) + 1e-3) + 1;
     const int64_t n = input->dims[dimension];

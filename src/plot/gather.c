@@ -13,7 +13,7 @@ enum {
     BATCH_VALUES = 4 << 20,             /* values of a batch */
     BATCH_BOXES = 4096,
     BLOCK_VALUES = 1 << 18,             /* values of a block if all samples are read */
-    PLACE_BYTES = 16 << 10,             /* bytes that reading at a place of the file counts at least */
+    PLACE_BYTES = 16 << 10,             /* least cost of reading at one place of the file, in bytes */
     LEAST_PLACES = 4096,                /* places to read even if --read allows fewer */
     LEAST_CHUNKS = 64, ENOUGH_CHUNKS = 256,     /* chunks to read in any case; chunks to read if MOST_TIMES allows */
     MOST_TIMES = 4,                     /* factor by which ENOUGH_CHUNKS may exceed the bytes of --read */

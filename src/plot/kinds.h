@@ -75,7 +75,7 @@ struct lw_samples {
     int count, most;
     int64_t left_out;                   /* panels that were left out, as there was no room */
     struct lw_span span;
-    struct lw_option_range channels, filters;   /* those that the user chose from the subject */
+    struct lw_option_range channels, filters;   /* chosen channels and filters of the subject */
     struct lw_plot_axis axis;           /* axis of the result's samples */
     struct lw_panels panels;
     int (*gather)(struct lw_plot *plot, struct lw_samples *samples, struct lw_shown *shown, struct lw_error *err);

@@ -66,7 +66,6 @@ const struct lw_option lw_plot_options[] = {
     {.name = NULL},
 };
 
-/* Return a file's name without its folder. */
 static const char *base_of(const char *name)
 {
     const char *const slash = strrchr(name, '/');
@@ -113,7 +112,7 @@ static int open_input(struct lw_plot *plot, struct lw_error *err)
     return lw_subject_open(name, &hints, &plot->input, err);
 }
 
-/* Open the input if it is to be drawn or, for a table of sources, gives their places on the sky. An input that cannot be opened is
+/* Open the input if it is to be drawn, or if a table of sources needs it for places on the sky. An input that cannot be opened is
  * an error only if the user asked for it. */
 static int choose_input(struct lw_plot *plot, struct lw_error *err)
 {
@@ -246,7 +245,7 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
         snprintf(title + length, sizeof title - length, " and %" PRId64 " more files", plot->n_files - 1);
     plot->script.title = title;
     if ((rc = settle_kind(plot, err)) || (rc = lw_picture_create(output, lw_options_flag(plot->given, "overwrite"), &file, err)))
-        return rc;              /* no file was created */
+        return rc;              /* no file to discard yet */
     const int fd = memfd_create("gnuplot's text", MFD_CLOEXEC);
     plot->script.file = fd >= 0 ? fdopen(fd, "w+") : NULL;
     if (!plot->script.file)

@@ -39,7 +39,7 @@ double lw_cell_value(const struct lw_cell *cell, enum lw_show show);
 struct lw_thinning {
     int64_t length;             /* samples of the dimension */
     int64_t unit;               /* samples that are read together (a chunk); blocks begin at multiples of `unit` in the file */
-    int64_t offset;
+    int64_t offset;             /* index in the file of the dimension's first sample */
     int64_t block;              /* samples of a block */
     int64_t n_blocks;
     bool is_whole;              /* the blocks contain all samples */

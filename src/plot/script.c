@@ -175,7 +175,7 @@ void lw_script_end(const struct lw_script *script) { fputs("unset multiplot\n", 
 
 /* ---- colours ------------------------------------------------------------------------------------------------------- */
 
-/* Colours: every sixteenth of matplotlib's viridis, which is perceptually uniform. For values of both signs: Brewer's RdBu. */
+/* Colours: every sixteenth of matplotlib's viridis, perceptually uniform; for values of both signs Brewer's RdBu. */
 static const char viridis[] =
     "0 '#440154',1 '#481a6c',2 '#472f7d',3 '#414487',4 '#39568c',5 '#31688e',6 '#2a788e',7 '#23888e',8 '#1f988b',9 '#22a884',"
     "10 '#35b779',11 '#54c568',12 '#7ad151',13 '#a5db36',14 '#d2e21b',15 '#fde725'";

@@ -2,10 +2,10 @@
  *
  *     begin -> data ... -> panels begin -> panel, plot lines ... -> end
  *
- * Callers write numbers to `file` themselves, but texts from outside only by lw_script_text. It puts a text between double quotes,
- * and writes all but letters, digits and a few signs as \ooo. gnuplot decodes these after it has parsed the line and made
- * substitutions. (Doubled single quotes are not safe: at the beginning of a string, gnuplot takes them for an empty one.) The text
- * names no file: gnuplot draws to its standard output, and the data stand in the text itself, which is all that a picture needs. */
+ * Callers write numbers to `file` themselves, but texts of files and users only by lw_script_text. It puts a text between double
+ * quotes, and writes all but letters, digits and a few signs as \ooo, which gnuplot decodes after it has parsed the line. (Doubled
+ * single quotes are not safe: at the beginning of a string, gnuplot takes them for an empty one.) gnuplot draws to its standard
+ * output from data in the text itself, so that the text names no file. */
 #pragma once
 
 #include "plot/raster.h"
@@ -50,7 +50,7 @@ void lw_script_begin(struct lw_script *script);
 /** Write a text that comes from a file or the user as a gnuplot string. */
 void lw_script_text(const struct lw_script *script, const char *text);
 
-/** Write the same, shortened in the middle to fit a line of `width` pixels. */
+/** Write a string in the same way, shortened in the middle to fit a line of `width` pixels. */
 void lw_script_line(const struct lw_script *script, const char *text, int width);
 
 /** Begin a data block; the caller then writes lines of numbers. @return  number of the block, which is named "$data%d" */

@@ -23,7 +23,7 @@ struct lw_sky_point {
 int lw_sky_open(const struct lw_said *header, struct lw_sky *sky, struct lw_error *err);
 void lw_sky_close(struct lw_sky *sky);
 
-/** Convert pixels to places on the sky (is_back: back), at most LW_SKY_MOST. A point without counterpart becomes NaN. */
+/** Convert at most LW_SKY_MOST pixels to places on the sky, or places to pixels. A point without counterpart becomes NaN. */
 void lw_sky_find(const struct lw_sky *sky, bool is_back, int n, const struct lw_sky_point *from, struct lw_sky_point *to);
 
 /** Return the name of the library, "WCSLIB 7.12". */

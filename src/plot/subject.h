@@ -59,7 +59,7 @@ const char *lw_subject_dimension(const struct lw_plot_subject *subject, int dime
 /** Return whether x, not y, varies fastest in the file. */
 bool lw_subject_is_x_fast(const struct lw_plot_subject *subject);
 
-/** Return the box of samples x .. and channels y .., y_step apart, for lw_boxes_read: [n_y x n_x] if x is fast, else reversed. */
+/** Return a box of n_y channels from y on, y_step apart, for lw_boxes_read: [n_y x n_x] if x is fast, else [n_x x n_y]. */
 struct lw_sample_box lw_subject_box(const struct lw_plot_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y,
                                     int64_t y_step, int64_t z);
 

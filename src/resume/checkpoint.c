@@ -195,7 +195,7 @@ int lw_checkpoint_start(struct lw_checkpoint *checkpoint, int64_t bytes, struct 
     return lw_journal_create(visitor.bytes + bytes + REST, &checkpoint->journal, err);
 }
 
-/* Return whether the run must end so that its last work still fits: at most two rounds, the last checkpoint and the end. */
+/* Return whether the run must end now: two more rounds, the last checkpoint and the end must fit into the time left. */
 static bool is_time_over(const struct lw_checkpoint *checkpoint)
 {
     enum { SLURM_S = 10 };              /* reserve for the last checkpoint and the program's end */

@@ -40,7 +40,7 @@ int lw_checkpoint_start(struct lw_checkpoint *checkpoint, int64_t bytes, struct 
 
 /* Outcome of a poll. */
 struct lw_checkpoint_news {
-    bool is_due;
+    bool is_due;                        /* a checkpoint is due */
     bool is_busy;                       /* some rank has passed is_busy = true */
 };
 

@@ -12,7 +12,7 @@ struct lw_planned {
     double seconds;                     /* estimated time of the work that follows the start */
     double serial_seconds;              /* the same if reading, computing and writing did not overlap; 0: not known */
     double start_seconds;               /* measured time until the plan is made; with --measure, until the first round */
-    double measured_seconds;            /* the same as `seconds`, scaled from the part that --measure has run; 0: not measured */
+    double measured_seconds;            /* time of the work, scaled up from the part that --measure ran; 0: not measured */
 };
 
 /* Assumed seconds until the launcher has started all ranks. */

@@ -211,9 +211,9 @@ int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_
     return rc ? rc : lw_comm_agree(setup->comm, collect_provenance(result, command_line, err), err);
 }
 
-/* Copy the input's own attributes to the result's first dataset: all for a FITS image, else those that results keep. Rank 0 only.
- * @param attributes  room for the first product's own attributes, those of distributed acoustic sensing (in DASCore's names), and
- * those that results keep */
+/* Copy the input's own attributes to the result's first dataset: all for a FITS image, else those of lw_kept_add. Rank 0 only.
+ * @param attributes  room for the product's own attributes, those of distributed acoustic sensing (DASCore's names), and the kept
+ * ones */
 static int carry_over(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first,
                       struct lw_error *err)
 {

@@ -108,7 +108,7 @@ static void choose_engine(struct lw_setup *setup)
         .n_threads = (int)lw_options_int(options, "threads"), .node_rank = lw_comm_node_rank(setup->comm),
         .node_ranks = lw_comm_node_size(setup->comm), .share_device = lw_options_flag(options, "share-gpu"),
     };
-    const int choice = lw_options_choice(options, "engine");    /* index of the choice: 0: auto, else 1 + the engine */
+    const int choice = lw_options_choice(options, "engine");    /* 0: auto; else 1 + the index in lw_engines */
     if (choice == 0)
         choose_usable(setup);
     else

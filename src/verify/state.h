@@ -93,7 +93,7 @@ void lw_verify_count(struct lw_verify_row *row, double part, const char *format,
 
 /* ---- samples.c --------------------------------------------------------------------------------------------------- */
 
-enum { LW_MARK_BAD = 1, LW_MARK_MASKED = 2 };
+enum { LW_MARK_BAD = 1, LW_MARK_MASKED = 2 };    /* marks of an input value: not finite; masked */
 
 /* Rows of one channel of the input, continued beyond the input's ends. */
 struct lw_verify_samples {
