@@ -1,30 +1,30 @@
 /* abreast.cuh - overlap-save kernel, time slow, for stored values of up to four bytes and any number of filters: like
- * interleaved.cuh, but samples wait in the exchange region itself.
+ * interleaved.cuh, but the next segment's samples wait in the exchange region, not in a tile.
  *
- * A thread block of 512 threads takes one hop of W pairs of adjacent channels: W transforms of P x 32 x 32 points, a pair of reals
- * being a complex value. A warp's lanes are two thread numbers t, for all P x W pairs of group r and transform p. So a warp
- * reads and stores whole rows of channels.
+ * A thread block of 512 threads takes one hop of W pairs of adjacent reals: W transforms of P x 32 x 32 points, where a pair is a
+ * complex value. A thread has a number t, a group r < P, and a transform p < W. A warp has two numbers t with all r and p, so that
+ * it reads and stores whole rows (axis samples).
  *
- * Exchange region: P times 32 rows of 32 values of each transform. After the last exchange of a segment, each thread only has to
- * read its own row. Then its warp copies the next segment's samples for its own threads into these rows, as they are stored. They
- * arrive while the other warps end the segment, and need no block barrier.
+ * Exchange region: P times 32 rows of 32 values of each transform. After the last exchange of a segment, each thread only reads its
+ * own row. Then its warp copies the next segment's samples for its own threads into these rows, unchanged. They arrive while the
+ * other warps end the segment, and need no block barrier.
  *
  *   read       thread t of transform p takes pair p of the rows t + 32 m, m < 32 P
- *   P = 2      bins of even and of odd number (r = 0, 1) have their own threads, in one warp. Both read all samples, and take the
- *              sum of x[n] and x[n + 1024], or the difference at half a bin's distance. On the way back they exchange half of
- *              their values, and each stores half of the outputs
- *   product    a warp has its part of the next filter in shared memory, copied while it works with the one before. KEEP: the
- *              spectrum stays, in registers as far as these go, the rest in shared memory
- *   store      pairs of rows t + 32 m, from registers: 8 W contiguous bytes of a row; in turns, as in interleaved.cuh
+ *   P = 2      even bins (r = 0) and odd bins (r = 1) have threads of their own, in the same warp. Both read all samples: even bins
+ *              are a transform of x[n] + x[n + 1024], odd bins one of the difference, shifted by half a bin. On the way back the
+ *              threads exchange half of their values, and each stores half of the outputs
+ *   product    a warp has its part of the next filter in shared memory, copied while it works with the previous filter. KEEP: the
+ *              spectrum stays for all filters, partly in registers, partly in shared memory
+ *   store      pairs of the rows t + 32 m, from registers: 8 W contiguous bytes of a row; in turns, as in interleaved.cuh
  *
  * Shared memory (AbreastBlock, up to 225 KB): one block an SM. Asynchronous copies hide the loads; turns hide the stores. A sample
- * that is not finite makes the first value of its thread's first transform not finite. The warp then replaces such samples by zero
- * and reads them again. Rows that are not whole (at the last channels, or not aligned to 16 bytes) are read one by one. */
+ * that is not finite makes the first value of its thread's first transform not finite. The warp then sets all samples to zero that
+ * are not finite, and reads again. Rows that are not whole (last channels) or not aligned to 16 bytes are read one by one. */
 #pragma once
 
 #include "gpu/ols/kernels/abreast_rows.cuh"
 
-/* A table of twiddles whose last level is turned by half a circle if `sign` is -1: outputs then begin half way. */
+/* A table of twiddles whose last level is multiplied by `sign`: with -1, the two halves of a transform's results change places. */
 struct TurnedTable {
     TwiddleTable table;
     float sign;
@@ -36,18 +36,18 @@ template <int R> LW_DEVICE float2 twiddle(TurnedTable &turned, int level, int k)
     return level + 1 < log2_of(R) ? u : float2{turned.sign * u.x, turned.sign * u.y};
 }
 
-/* Return a weighted transform's twiddle by its number, see TwiddleTable. */
+/* Return the twiddle of a weighted transform by its number (twiddle_number, gpu/device/fft.cuh). */
 template <int E> LW_DEVICE float2 numbered_twiddle(const Powers<float2, E> &w, int number)
 {
     const int level = number == 0 ? 0 : log2_of(number) + 1;
     return twiddle<E>(w.p, level, number - twiddle_number(level, 0));
 }
 
-/* Fill the tables, from the bank's 2048-th roots of unity:
- *   twiddles    of the second transform forward (its thread's column has the bins P (k0 + 32 k1) + r); those of r = 0 also for the
- *               first transform back
- *   splitting   of a first transform whose bins are odd: at half a bin's distance
- *   joining     exp(-2 pi i (t + 32 j) / 2048), in pairs */
+/* Fill the tables from the bank's twiddle powers:
+ *   twiddles    of the second transform forward, in which thread t of group r has the bins P (k0 + 32 k1) + r; its part for r = 0
+ *               also serves the last transform back
+ *   splitting   of the first transform forward, P = 2: for r = 1 it shifts by half a bin
+ *   joining     exp(-2 pi i (t + 32 j) / 2048), j < 16, P = 2: of join_halves */
 template <class B> LW_DEVICE void fill_tables(unsigned char *memory, const float2 *powers)
 {
     const AbreastThread own = AbreastThread::own<B>();
@@ -108,7 +108,7 @@ template <class B> LW_DEVICE typename B::Exchange exchange_of(unsigned char *mem
     return {memory + own.r * B::REGION, own.t, own.p};
 }
 
-/* Copy the warp's part of a filter: 16 vectors for each of its threads (r, t), in the order they are taken. */
+/* Start to copy the warp's part of a filter: 16 vectors for each (r, t) of its threads, in the order in which they are read. */
 template <class B> LW_DEVICE void fetch_filter(unsigned char *memory, const float2 *spectra)
 {
     constexpr int EACH = 2 * B::P;
@@ -121,14 +121,14 @@ template <class B> LW_DEVICE void fetch_filter(unsigned char *memory, const floa
     }
 }
 
-/* Return the thread's first vector of the filter. */
+/* Return the place of the thread's first vector of the filter. */
 template <class B> LW_DEVICE const float4 *filter_of(const unsigned char *memory)
 {
     const AbreastThread own = AbreastThread::own<B>();
     return (const float4 *)(memory + B::FILTER + own.warp * (32 * B::P * 16)) + 2 * own.r + own.lane % 2;
 }
 
-/* v = X H with re and im swapped and the first butterflies done, for values 2 q, 2 q + 1 and those half a spectrum further. */
+/* Compute v = X H, re and im swapped, and the first butterflies. x, h: values 2 q, 2 q + 1; y, g: values 2 q + 16, 2 q + 17. */
 LW_DEVICE void multiply_quad(float2 (&v)[32], int q, float4 x, float4 y, float4 h, float4 g)
 {
     multiply_pair(v[2 * q], v[2 * q + 16], float2{x.x, x.y}, float2{h.x, h.y}, float2{y.x, y.y}, float2{g.x, g.y});
@@ -137,7 +137,7 @@ LW_DEVICE void multiply_quad(float2 (&v)[32], int q, float4 x, float4 y, float4 
 
 LW_DEVICE float4 pair_of(float2 a, float2 b) { return make_float4(a.x, a.y, b.x, b.y); }
 
-/* A spectrum that is kept for all filters. */
+/* A thread's spectrum that is kept for all filters. */
 template <class B> struct KeptSpectrum {
     static constexpr int LEFT = B::N_QUADS - B::KEPT;
     float4 left[2 * LEFT];              /* values in registers; the others lie THREADS apart in shared memory */
@@ -184,8 +184,8 @@ LW_DEVICE void difference(float2 a, float2 &b, float2 u)
     b = {fmaf(u.y, b.y, p.x), fmaf(-u.y, b.x, p.y)};
 }
 
-/* P = 2: join the values a[n1] of both halves, n1 = m + 16 r (mod 32) in thread r, to outputs. v[j] becomes that of row t + 32
- * (j + 16 r), unless the first 1024 rows are dropped; v[16 + j] becomes that of the row 1024 further. */
+/* P = 2, last stage of the way back: join the results of even and odd bins, value n1 = m + 16 r (mod 32) in v[m] of thread r, to
+ * outputs. v[j] becomes output row t + 32 (j + 16 r), if ALL; v[16 + j] becomes the row 1024 further. */
 template <class B, bool ALL> LW_DEVICE void join_halves(float2 (&v)[32], const unsigned char *memory)
 {
     const AbreastThread thread = AbreastThread::own<B>();
@@ -209,7 +209,7 @@ template <class B, bool ALL> LW_DEVICE void join_halves(float2 (&v)[32], const u
     }
 }
 
-/* Store pair p of the outputs of the thread's rows from row D on; v has re and im swapped. WHOLE: all outputs are wanted. */
+/* Store pair p of the thread's rows from row D on, the outputs; v has re and im swapped. WHOLE: all outputs are wanted. */
 template <class B, int DISCARD, bool WHOLE>
 LW_DEVICE void store_pairs(const float2 (&v)[32], const OlsArgs &a, const AbreastHop &hop, int f)
 {
@@ -243,7 +243,7 @@ template <class B, int DISCARD> LW_DEVICE void store_pairs(const float2 (&v)[32]
         store_pairs<B, DISCARD, false>(v, a, hop, f);
 }
 
-/* First transform of the thread's samples, which the warp's rows hold, or will hold once they are gathered. */
+/* Read the thread's samples from the warp's rows, after loading them if they were not prefetched, and do the first transform. */
 template <class B> LW_DEVICE void transform_samples(float2 (&v)[32], unsigned char *memory, const OlsArgs &a, const AbreastHop &hop)
 {
     const bool prefetched = hop.prefetched;
@@ -259,8 +259,8 @@ template <class B> LW_DEVICE void transform_samples(float2 (&v)[32], unsigned ch
         else
             dft<B::E, false>(v, (const float2 *)nullptr);
 #pragma unroll
-        for (int m = 0; m < B::E; ++m) {    /* opaque(): all results are computed before the first is looked at. Else inputs and */
-            opaque(v[m].x);                 /* results of the butterflies are needed at the same time, and registers spill */
+        for (int m = 0; m < B::E; ++m) {    /* opaque(): all results are computed before the first is tested. Else inputs and */
+            opaque(v[m].x);                 /* results of the butterflies are alive at the same time, and registers spill */
             opaque(v[m].y);
         }
         if (checked || !__any_sync(0xffffffffu, !isfinite(v[0].x) || !isfinite(v[0].y)))
@@ -270,7 +270,7 @@ template <class B> LW_DEVICE void transform_samples(float2 (&v)[32], unsigned ch
     }
 }
 
-/* The product with a spectrum that is not kept. */
+/* Multiply a spectrum that is not kept by the filter. */
 template <class B> LW_DEVICE void multiply_once(float2 (&v)[32], const unsigned char *memory)
 {
     const float4 *const filter = filter_of<B>(memory);
@@ -280,7 +280,7 @@ template <class B> LW_DEVICE void multiply_once(float2 (&v)[32], const unsigned 
                       filter[(q + B::N_QUADS) * 2 * B::P]);
 }
 
-/* Ask for the warp's part of the next segment, if there is one. The warp has read its rows for the last time. */
+/* Start to copy the warp's part of the next segment, if there is one. The warp has read its rows for the last time. */
 template <class B> LW_DEVICE void fetch_next(unsigned char *memory, const OlsArgs &a, const AbreastWork *next)
 {
     __syncwarp();
@@ -291,7 +291,7 @@ template <class B> LW_DEVICE void fetch_next(unsigned char *memory, const OlsArg
         fetch_filter<B>(memory, spectra_of<typename B::F>(a, next->step.begin));
 }
 
-/* Last transform of the values all threads have written, in turns. next: the next segment's work after a last filter, else NULL. */
+/* Do the last transform, in turns, on values that all threads have written. next: after the last filter, next work; else NULL. */
 template <class B>
 LW_DEVICE void transform_in_turn(float2 (&v)[32], unsigned char *memory, const OlsArgs &a, const AbreastWork *next)
 {
@@ -345,7 +345,7 @@ template <int P, int W, bool KEEP, int DISCARD> __global__ void __launch_bounds_
         transform_samples<B>(v, memory, a, work->hop);
         __syncwarp();                   /* the warp has read its rows */
         exchange_of<B>(memory).put_row(v);
-        __syncthreads();                /* all have written, and have finished the segment before */
+        __syncthreads();                /* all threads have written their rows, and have ended the previous segment */
         if (threadIdx.x == 0)
             AbreastWork::at<B>(memory, slot ^ 1)->template find<B>(a, AbreastWork::walk<B>(memory));
         exchange_of<B>(memory).take_column(v);
@@ -367,9 +367,9 @@ template <int P, int W, bool KEEP, int DISCARD> __global__ void __launch_bounds_
                 multiply_once<B>(v, memory);
             dft<E, false, true>(v, (const float2 *)nullptr);
             if (KEEP && f > work->step.begin)
-                __syncthreads();        /* all have read the values of the filter before */
+                __syncthreads();        /* all threads have read the values of the previous filter */
             exchange_of<B>(memory).put_column(v);
-            __syncthreads();            /* all have written */
+            __syncthreads();            /* all threads have written their columns */
             const bool last = !KEEP || f + 1 >= work->step.end;
             transform_in_turn<B>(v, memory, a, last ? AbreastWork::at<B>(memory, slot ^ 1) : nullptr);
             if constexpr (P > 1)

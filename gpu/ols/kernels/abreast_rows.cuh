@@ -1,11 +1,11 @@
-/* abreast_rows.cuh - samples of the kernel of abreast.cuh: which thread reads which, what a block does next, and how rows get from
- * memory into the exchange region and from there into registers. */
+/* abreast_rows.cuh - loading of samples for the kernel of abreast.cuh: numbers of threads, a block's next work, and the copy of
+ * rows from global memory to the exchange region and from there to registers. */
 #pragma once
 
 #include "gpu/ols/kernels/interleaved.cuh"
 
-/* Shared memory: the exchange region, the filter, tables of twiddles, the kept spectrum, the block's work. A thread's spectrum is
- * N_QUADS times four values; KEPT of the quads lie in shared memory. */
+/* Sizes, and offsets in shared memory in bytes: the exchange region, the filter, tables of twiddles, the kept spectrum, the block's
+ * work. A thread's spectrum is N_QUADS quads of values, KEPT of which are kept in shared memory. */
 template <int P_, int W_, bool KEEP_> struct AbreastBlock {
     static constexpr bool KEEP = KEEP_;
     static constexpr int P = P_, W = W_, E = 32, T = E * P, N = E * T, THREADS = T * W, ROWS = E * P;
@@ -17,16 +17,16 @@ template <int P_, int W_, bool KEEP_> struct AbreastBlock {
     static constexpr int SPLITTING = JOINING + (P > 1 ? E * 16 * 8 : 0), SPECTRUM = SPLITTING + (P > 1 ? P * 16 * 8 : 0);
     static constexpr int WORK = SPECTRUM + (KEEP ? KEPT * 2 * 16 * THREADS : 0), SHARED_BYTES = WORK + 128;
     static constexpr int TURN = 128, TURNS = THREADS / TURN;
-    static constexpr bool EARLY = !KEEP && P == 1;      /* later turns read their rows early, and then ask for new samples */
+    static constexpr bool EARLY = !KEEP && P == 1;      /* later turns read their rows, and copy new samples, before they wait */
 
-    /* Lowest index m of a value that any thread stores. */
+    /* Return the lowest m for which some thread stores v[m]. */
     template <int DISCARD> __host__ __device__ static constexpr int first_stored()
     {
         return P == 1 ? (DISCARD > 0 ? DISCARD / E : 0) : DISCARD >= N / 2 ? E / 2 : 0;
     }
 };
 
-/* Identity of a thread. It is computed anew wherever it is needed, because no registers are left to keep it (spills go to L2). */
+/* Numbers of a thread (abreast.cuh). They are computed anew wherever they are needed, because no registers are left for them. */
 struct AbreastThread {
     int t, r, p, warp, lane;
 
@@ -39,15 +39,15 @@ struct AbreastThread {
     }
 };
 
-/* A hop, and facts found when its rows were asked for. */
+/* A hop by its step on the axis and its group of channels, and facts that AbreastWork::find finds. */
 struct AbreastHop {
     int step, group;
-    bool prefetched;            /* its rows, as far as they exist, are in the exchange region or will be */
+    bool prefetched;            /* its rows, as far as they exist, are copied to the exchange region ahead */
     bool all, whole;            /* if prefetched: all rows exist; all outputs are wanted */
 };
 
-/* Work of a block. It is in shared memory, also for lack of registers: one slot for this segment, one for the next. One thread
- * finds the next while the others are between their barriers. */
+/* Work of a block, in shared memory for lack of registers: one slot for the current segment, one for the next. One thread finds the
+ * next work while the others compute between two barriers. */
 struct AbreastWork {
     OlsStep step;
     AbreastHop hop;
@@ -73,7 +73,7 @@ struct AbreastWork {
     }
 };
 
-/* Copy the warp's rows of samples. CHECKED: only those that exist. from: first byte of row 0. */
+/* Start to copy the warp's rows of samples. CHECKED: only rows that exist. from: first byte of row 0. */
 template <class B, int VALUE_BYTES, bool CHECKED>
 LW_DEVICE void fetch_rows(unsigned char *memory, const OlsArgs &a, const char *from, int have, const AbreastThread &own)
 {
@@ -101,7 +101,7 @@ LW_DEVICE void fetch_rows(unsigned char *memory, const OlsArgs &a, const TimeSlo
         fetch_rows<B, VALUE_BYTES, true>(memory, a, from, place.have, own);
 }
 
-/* Copy the rows of a hop, if they are to be prefetched. */
+/* Start to copy the warp's rows of a hop, if the hop is prefetched. */
 template <class B> LW_DEVICE void fetch_hop(unsigned char *memory, const OlsArgs &a, const AbreastHop &hop)
 {
     if (!hop.prefetched)
@@ -118,13 +118,13 @@ template <class B> LW_DEVICE void fetch_hop(unsigned char *memory, const OlsArgs
         fetch_rows<B, 4>(memory, a, place, all, own);
 }
 
-/* Return the bytes from the start of the exchange region to pair p of row t + 32 m, if a value has value_bytes bytes. */
+/* Return the offset in the exchange region, in bytes, of pair p of row t + 32 m, whose values have value_bytes bytes each. */
 template <class B> LW_DEVICE int pair_offset(const AbreastThread &own, int m, int value_bytes)
 {
     return m / B::E * B::REGION + own.t * B::PITCH + (m % B::E * B::W + own.p) * 2 * value_bytes;
 }
 
-/* Clear the rows of a prefetched hop that do not exist. Threads with r = 0 clear the first half, r = 1 the second. */
+/* Set rows of a prefetched hop that do not exist to zero: in the first half of the rows by threads with r = 0, else r = 1. */
 template <class B, class Pair> LW_DEVICE void clear_missing(unsigned char *memory, const OlsArgs &a, int have)
 {
     const AbreastThread own = AbreastThread::own<B>();
@@ -150,7 +150,7 @@ template <class B> LW_DEVICE void clear_missing(unsigned char *memory, const Ols
         clear_missing<B, float2>(memory, a, have);
 }
 
-/* Load a hop that was not prefetched into the exchange region, as finite floats, zero where there is no sample. */
+/* Load a hop that was not prefetched to the exchange region, as finite floats; zero where there is no sample. */
 template <class B> LW_DEVICE void gather_rows(unsigned char *memory, const OlsArgs &a, const AbreastHop &hop)
 {
     const AbreastThread own = AbreastThread::own<B>();
@@ -209,18 +209,18 @@ template <class B, class Stored> LW_DEVICE void read_samples(float2 (&v)[B::E], 
 #pragma unroll
         for (int m = 0; m < B::E; ++m) {
             if (m % 8 == 0)
-                opaque(second);         /* eight at a time: registers do not suffice for all */
+                opaque(second);         /* loads eight pairs at a time: registers do not suffice for all */
             const Pair pair = ((const Pair *)second)[m * B::W];
             v[m] = {fmaf(sign, converted<float>(pair.x), v[m].x), fmaf(sign, converted<float>(pair.y), v[m].y)};
         }
     }
 }
 
-/* Read the thread's samples from its warp's rows. They are as stored, or floats if they were gathered. */
+/* Read the thread's samples from its warp's rows, which are of type `scalar`: the stored type, or float if they were gathered. */
 template <class B>
 LW_DEVICE void read_samples(float2 (&v)[B::E], const unsigned char *memory, enum lw_scalar scalar)
 {
-    switch (scalar) {                   /* the types that this kernel is for */
+    switch (scalar) {                   /* the types that this kernel takes */
     case LW_INT8:   read_samples<B, int8_t>(v, memory); break;
     case LW_UINT8:  read_samples<B, uint8_t>(v, memory); break;
     case LW_INT16:  read_samples<B, int16_t>(v, memory); break;

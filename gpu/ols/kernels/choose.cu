@@ -1,8 +1,8 @@
 /* choose.cu - choice of kernel and segment length: the cheapest kernel that fits, by a small model.
  *
- * Seconds per output are the maximum of two terms: a sample's cost at the memory rate (its share of the read, and its write), and a
- * segment's transforms divided by its outputs. Outputs are those of the whole series, even if not all are wanted. For short series,
- * the waits of the first segments are added. The rates were measured on one H200 (tests/bench/results); other architectures use the
+ * Seconds per output of one filter are the larger of two terms: the output's write and its share of the read, at the memory rate;
+ * and a segment's transforms divided by its outputs. All outputs of the series count, even if not all are wanted. For short series,
+ * the waits of the first segments are added. The rates were measured on one H200 (tests/bench/results). Other architectures use the
  * same rates, without the kernels that need more shared memory than they have. */
 #include "gpu/device/fft.cuh"
 #include "gpu/ols/direct/direct.h"
@@ -22,12 +22,12 @@ static const OlsKernels *const all_kernels[] = {
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
 static constexpr int MULTIPROCESSORS = 132;
 static constexpr int64_t MOST_TAPS_ABREAST = 1537;      /* more taps keep less than a quarter of 2048 outputs */
-static constexpr double RESIDENT_POINTS = 12 * 1024.0 * MULTIPROCESSORS;   /* points that the device works on at a time */
+static constexpr double RESIDENT_POINTS = 12 * 1024.0 * MULTIPROCESSORS;   /* points of all segments that are resident at a time */
 
-/* Picoseconds per point of a transform back, on the whole device, of a kernel with fixed discard. They are fitted to results of
- * `bench_ols_gpu segments` on an H200 on 2026-11-20, with 8 filters and 2^26 samples (double precision: 2^24). complex_of_16 and
- * paired_of_16 are single precision with 16 instead of 32 points in a thread (2026-11-23). 12288 points were measured on
- * 2026-11-24, 24576 points on 2026-11-25. */
+/* Picoseconds per point of a transform back, on the whole device, by kernels whose discard is a constant. They are fitted to
+ * `bench_ols_gpu segments` on an H200, with 8 filters and 2^26 samples (double precision: 2^24), on 2026-11-20; for 12288 points on
+ * 2026-11-24, for 24576 points on 2026-11-25. complex_of_16 and paired_of_16 (2026-11-23) are for single precision with 16 instead
+ * of 32 points in a thread. */
 struct Rate {
     int segment;
     OlsDesign design;
@@ -47,7 +47,7 @@ static const Rate rates[] = {
     {2048, OLS_ABREAST, 2.5, 2.5, 0, 0, 0},
 };
 
-/* Return whether the kernels of abreast.cuh suit the spec: they copy rows in 16-byte pieces, and only store the series. */
+/* Return whether the kernels of abreast.cuh suit the spec: they copy rows in 16-byte pieces, and can only store the series. */
 static bool is_fit_for_abreast(const struct lw_cuda_ols_spec *spec)
 {
     const int64_t row_bytes = spec->n_channels * lw_scalar_bytes(spec->input) * (spec->input_complex ? 2 : 1);
@@ -56,9 +56,9 @@ static bool is_fit_for_abreast(const struct lw_cuda_ols_spec *spec)
            spec->n_channels >= 16 && spec->n_taps <= MOST_TAPS_ABREAST;
 }
 
-/* Slowdown of time-slow kernels that turn rows into columns, for long segments: that of uint8 with one filter of 257 taps. Where
- * channels could be taken abreast, it is larger: that of float32 with 1 and 8 filters of 257 and 1025 taps (2026-11-24). Where
- * direct sums are possible, too, all is relative to 1024 points as before. */
+/* Return the slowdown of a time-slow kernel that turns rows into columns. The numbers were measured with uint8 and one filter of
+ * 257 taps; where channels can be taken abreast, with float32 and 1 and 8 filters of 257 and 1025 taps (2026-11-24). Where direct
+ * sums are possible, too, all are divided by the slowdown of 1024 points. */
 static double slowed_by_layout(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     if (k->layout == LW_TIME_FAST || (k->prefetches && k->design != OLS_ABREAST))
@@ -69,8 +69,8 @@ static double slowed_by_layout(const OlsKernel *k, const struct lw_cuda_ols_spec
     return (k->design == OLS_ABREAST ? 1 : turned) / (lw_direct_suits(spec) ? 1.7 : 1);
 }
 
-/* Other slowdowns measured then. The spectra of 32 filters of 512 points do not stay in L1 beside the 92 KB of shared memory. Those
- * of 256 points do, and 1024 points are no slower for it. Forward transforms of 12288 points wait for samples. */
+/* Return the product of all measured slowdowns. Spectra of 32 filters of 512 points do not stay in L1 beside 92 KB of shared
+ * memory; spectra of 256 points do, and 1024 points are no slower for it. Decoupled kernels wait for samples before transforms. */
 static double slowed(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     const bool missed = k->precision == LW_SINGLE && k->segment == 512 && spec->n_filters > 24;
@@ -79,8 +79,8 @@ static double slowed(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
     return (k->discard < 0 ? chosen : 1.0) * slowed_by_layout(k, spec) * (missed ? 1.2 : 1.0) * (1 + forward);
 }
 
-/* Return the channels that an abreast kernel works on, as a multiple of the existing ones. A group that is not whole is read in
- * another way, which takes about twice as long. */
+/* Return the factor by which a last group of channels that is not whole slows down an abreast kernel. That group takes about twice
+ * as long as a whole group, because its rows are read one by one. */
 static double widened(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     if (k->design != OLS_ABREAST)
@@ -102,7 +102,7 @@ static double point_seconds(const OlsKernel *k, const struct lw_cuda_ols_spec *s
 
 static int discard_of(const OlsKernel *k, int64_t n_taps)
 {
-    /* A row of outputs, one of each thread or radix-P butterfly, is dropped whole. */
+    /* Rows of values, one value of each thread or radix-P butterfly, are dropped whole. */
     const int64_t granule = k->radix * (k->design == OLS_DECOUPLED ? k->radix : k->outer_radix);
     const int64_t least = (n_taps - 1 + granule - 1) / granule * granule;
     if (k->discard >= 0)
@@ -110,7 +110,7 @@ static int discard_of(const OlsKernel *k, int64_t n_taps)
     return least <= k->segment ? (int)least : k->segment;
 }
 
-/* Return whether a kernel can prefetch the stored type. Time slow: a block takes whole rows of `batch` pairs of channels. */
+/* Return whether a prefetching kernel can take the stored type and, time slow, has enough channels for its blocks' rows. */
 static bool can_prefetch(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     if (k->layout == LW_TIME_FAST)
@@ -120,15 +120,15 @@ static bool can_prefetch(const OlsKernel *k, const struct lw_cuda_ols_spec *spec
     return lw_scalar_bytes(spec->input) <= 2 && (k->batch <= 8 || spec->n_channels >= 2 * k->batch);
 }
 
-/* Return whether a kernel fits into shared memory. Prefetching must not reduce the blocks on a multiprocessor. */
+/* Return whether a kernel fits into shared memory. Where time-slow kernels prefetch, all k->blocks blocks of an SM must fit. */
 static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
 {
-    const int reserved = 1024;      /* the driver's bytes per block; a multiprocessor has that much more than a block may use */
+    const int reserved = 1024;      /* bytes of a block for the driver; a multiprocessor has 1024 bytes more than a block may use */
     const bool all_fit = k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved;
     return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->prefetches || k->layout == LW_TIME_FAST);
 }
 
-/* Return whether a kernel does what --post asks, for all outputs or the kept ones. Prefetching ones store the series only. */
+/* Return whether a kernel does what `post` asks for, or leaves decimation to the caller. Prefetching kernels do no operation. */
 static bool suits_post(const OlsKernel *k, struct lw_post post)
 {
     const bool is_made = lw_cuda_post_is_needed(post);
@@ -137,10 +137,10 @@ static bool suits_post(const OlsKernel *k, struct lw_post post)
     return k->post == is_made;
 }
 
-/* Return whether a kernel also finds crossings and the best filter. */
+/* Return whether a kernel can also search, for crossings and for the best filter. */
 static bool can_find(const OlsKernel *k, const struct lw_cuda_arch *arch) { return k->find && k->keep_bytes <= arch->shared_bytes; }
 
-/* Return whether a kernel can do the job. At least a quarter of a segment must be kept. */
+/* Return whether a kernel can do the job. At least a quarter of a segment's values must be outputs. */
 static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
 {
     const bool slow = spec->layout == LW_TIME_SLOW && spec->n_channels > 1;
@@ -179,19 +179,19 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
     const int every = k->fold > 0 ? lw_post_every(spec->post) : 1;
     const double memory = output_bytes(spec) * (1.0 / every + 1.0 / spec->n_filters) / MEMORY_RATE;
     const double outputs = (double)(k->segment - discard_of(k, spec->n_taps)) * (k->paired ? 2 : 1);
-    /* Cost of the way back with the product, relative to one of all points: for a folded spectrum, and for outputs thinned out in
-     * shared memory. Both are estimated from their instructions. */
+    /* Cost of product and way back, relative to kernels that store all outputs: for a folded spectrum, and for outputs thinned out
+     * in shared memory. Both are estimated from the numbers of instructions. */
     const double unfolded = k->fold == 1 && k->layout == LW_TIME_FAST ? 1.05 : 1;
     const double transforms = (k->fold > 1 ? 0.15 + 1.2 / k->fold : unfolded) + 0.8 / spec->n_filters;
     const double transform = point_seconds(k, spec) * k->segment * transforms / outputs;
     const double worst = memory > transform ? memory : transform;
-    /* Where memory is the limit, kernels with more warps, or that load samples early, come nearer to it. */
+    /* Where memory is the limit, kernels with more warps, or with early loads of samples, come nearer to it. */
     const int favours = (k->one_filter ? 1 : 0) + (k->prefetches ? 1 : 0) + (k->segment == 256 ? 1 : 0);
     const double later = k->fold > 0 ? 0 : lw_cuda_ols_thinning_seconds(spec);
     return worst + 0.02 * (memory + transform) - favours * 0.01 * memory + later;
 }
 
-/* Return the seconds that a thread block's first segment takes beyond its cost in a long series. */
+/* Return the seconds that the first segment of a thread block takes beyond the cost of later segments. */
 static double first_seconds(const OlsKernel *k)
 {
     if (k->cluster > 1)
@@ -205,9 +205,9 @@ static double first_seconds(const OlsKernel *k)
     return k->outer_radix > 2 ? 4.5e-6 : k->outer_radix == 2 ? 5.5e-6 : 3.8e-6;
 }
 
-/* Return the extra seconds of a short series, per output. All thread blocks begin at once and wait together for samples and at
- * barriers, the longer the more points a thread has; with one filter, those that take a second segment do so again. In a long
- * series some compute while others wait. The seconds were seen with 2^18 to 2^22 samples (`bench_ols_gpu segments`, H200,
+/* Return the extra seconds per output of a short series. All thread blocks begin at once, and wait together for samples and at
+ * barriers; waits are longer if a thread has more points. With one filter, blocks that take a second segment wait together again.
+ * In a long series some blocks compute while others wait. Measured with 2^18 to 2^22 samples (`bench_ols_gpu segments`, H200,
  * 2026-11-23). */
 static double start_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
@@ -220,7 +220,7 @@ static double start_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec
     return (is_one_pass ? first : first + second) / (series * spec->n_filters);
 }
 
-/* Return the kernel of an index, in the table's order; NULL behind the last. */
+/* Return the kernel with this index in all_kernels, counted over all groups; NULL beyond the last kernel. */
 static const OlsKernel *kernel_at(int index)
 {
     for (const OlsKernels *kernels : all_kernels) {
@@ -231,7 +231,7 @@ static const OlsKernel *kernel_at(int index)
     return nullptr;
 }
 
-/* A kernel by its index, -1: none. Of two equal costs, the lower index comes first. */
+/* A kernel by its index (-1: none) and its cost. Of kernels of equal cost, the kernel with the lower index comes first. */
 struct Choice {
     int index;
     double cost;
@@ -239,7 +239,7 @@ struct Choice {
 
 static bool comes_before(Choice a, Choice b) { return a.cost < b.cost || (a.cost == b.cost && a.index < b.index); }
 
-/* Return the cheapest kernel of the spec's segment length (0: any) that comes after `previous`. */
+/* Return the cheapest kernel of the spec's segment length (0: any length) that comes after `previous` in order of cost. */
 static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, Choice previous)
 {
     Choice best = {-1, 0};
@@ -252,7 +252,7 @@ static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     return best;
 }
 
-/* Return the index of the kernel that the spec asks for; -1: there are not that many. */
+/* Return the index of the nth_best kernel by cost; -1: there are not enough kernels. */
 static int nth_best_kernel(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
 {
     Choice choice = {-1, -1};
@@ -262,7 +262,7 @@ static int nth_best_kernel(const struct lw_cuda_ols_spec *spec, const struct lw_
     return choice.index;
 }
 
-/* Find the legal lengths, and the index of the kernel that the spec asks for; -1: there is none. */
+/* Set the plan's legal lengths, and return the index of the kernel that its spec asks for; -1: there is none. */
 static int look_for_kernel(struct lw_cuda_ols_plan *plan)
 {
     const struct lw_cuda_arch *const arch = &plan->arch;
@@ -326,7 +326,7 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     plan.reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
     int index = look_for_kernel(&plan);
     plan.finds = spec->is_searched && index >= 0;
-    if (spec->is_searched && index < 0) {           /* no kernel can search: the stored series is searched instead */
+    if (spec->is_searched && index < 0) {           /* no kernel can search: the caller searches the stored series */
         plan.spec.is_searched = false;
         index = look_for_kernel(&plan);
     }

@@ -9,34 +9,34 @@
  *     take          forward: 1024 points, the spectrum   filter f: radix 12, outputs
  *     in turn       .. put f + 1, take f, put f + 2, take f + 1 .. put forward of the next segment, take the last filter ..
  *
- * Each exchange has two waits. Before filling a set a warp waits until all have emptied it; before emptying it, until all have
- * filled it. A product and a radix-32 stage hide the first wait, a whole exchange hides the second.
+ * Each exchange has two waits. Before filling a set a warp waits until all warps have emptied it; before emptying it, until all
+ * have filled it. A product and a radix-32 stage hide the first wait, a whole exchange hides the second.
  *
- * Thread t, counted over all that hold a segment, has the spectrum's bins P (t mod 32) + t / 32 + T m in registers, as Transform of
- * P = 12 or 24 groups would (gpu/device/fft.cuh). A butterfly takes the samples, or makes the outputs, n + 1024 j, j < P.
- * Neighbouring lanes have neighbouring n, so that global loads and stores are coalesced. A warp has 32 butterflies a turn; in the
- * last turn only eight (two blocks, way back: four) warps have any, evenly over the schedulers. Whole rows of 1024 are dropped.
+ * Thread t, counted over all threads that hold a segment, has the spectrum's bins P (t mod 32) + t / 32 + T m in registers, as
+ * Transform with P = 12 or 24 would (gpu/device/fft.cuh). Butterfly n takes samples, or makes outputs, n + 1024 j, j < P. Adjacent
+ * lanes have adjacent n, so that global loads and stores are coalesced. A warp computes 32 butterflies a turn. In the last turn
+ * only eight warps (two blocks, way back: four) have butterflies, evenly over the schedulers. Outputs are dropped in rows of 1024.
  *
  * Two blocks. Block b owns the bins that are b modulo 2; its warp r owns those that are 2 r + b modulo 24. Forward, both blocks
  * load all samples and send nothing to each other: with u = exp(-2 pi i / 24576)
  *
  *     X[2 q + b] = sum over n < 12288 of (x[n] + (-1)^b x[n + 12288]) u^(b n) exp(-2 pi i q n / 12288)
  *
- * On the way back block b owns the butterflies n = 512 b .. 512 b + 511. A warp keeps half of its values. It sends the other
- * half to the warp of its number in the other block, once that has announced that its region is free (`may_send`).
+ * On the way back block b owns the butterflies n = 512 b .. 512 b + 511. A warp keeps half of its values. It sends the other half
+ * to the warp of its number in the other block, the peer, once the peer has announced that its region is free (`may_send`).
  *
- * Shared memory, 225 KB (one block an SM): two sets of 12 regions of 8704 bytes, in which each warp also exchanges its 32 x 32
- * points without bank conflicts (rows padded by 16 bytes); the twiddles of these; w and w^2 of each butterfly, w = exp(-2 pi i
- * n / N); four counters; the number of the exchange that met samples that are not finite; each warp's position; two blocks: a
- * counter for each warp and set for `may_send`. Registers hold the spectrum, the values in work, and a part of the next filter,
- * which is loaded an exchange ahead. */
+ * Shared memory, 225 KB (one block an SM): two sets of 12 regions of 8704 bytes, one a warp, in which a warp also exchanges its 32
+ * x 32 points without bank conflicts (rows padded by 16 bytes); the twiddles of the 32 x 32 transform; w and w^2 of each butterfly
+ * n, w = exp(-2 pi i n / N); four counters; the number of the exchange in which a sample was not finite; each warp's position; with
+ * two blocks, a counter for each warp and set for `may_send`. Registers hold the spectrum, the current values, and a part of the
+ * next filter's spectrum, which is loaded an exchange ahead. */
 #pragma once
 
 #include "gpu/device/fft_24.cuh"
 #include "gpu/device/ptx.cuh"
 #include "gpu/ols/kernels/interleaved.cuh"
 
-/* Sizes and offsets, in bytes, if BLOCKS blocks of a cluster hold a segment. T and P count over all of them. */
+/* Sizes and offsets, in bytes, if BLOCKS blocks of a cluster share a segment. T and P count over all these blocks. */
 template <int BLOCKS_> struct Decoupled {
     using Real = float;
     using C = float2;
@@ -50,18 +50,18 @@ template <int BLOCKS_> struct Decoupled {
     static constexpr int STEPS = MAY_SEND + (BLOCKS == 1 ? 0 : 2 * WARPS * 8), STEPS_BYTES = 64;
     static constexpr int SHARED_BYTES = STEPS + WARPS * STEPS_BYTES;
 
-    LW_DEVICE static int rank() { return BLOCKS == 1 ? 0 : (int)blockIdx.x % BLOCKS; }      /* block number in cluster */
+    LW_DEVICE static int rank() { return BLOCKS == 1 ? 0 : (int)blockIdx.x % BLOCKS; }      /* the block's number in its cluster */
     LW_DEVICE static int cluster() { return (int)blockIdx.x / BLOCKS; }
-    LW_DEVICE static int thread()               /* number of the thread among all that hold a segment */
+    LW_DEVICE static int thread()               /* number of the thread among all threads that share a segment */
     {
         return BLOCKS == 1 ? (int)threadIdx.x : ((int)threadIdx.x / E * BLOCKS + rank()) * E + (int)threadIdx.x % E;
     }
 };
 
-/* The exchange sets as one thread sees them. Exchanges are numbered on through all segments of a block. */
+/* The exchange sets as one thread sees them. Exchanges are numbered through all segments of a block; number i uses set i % 2. */
 template <class D> struct DecoupledSets {
     unsigned char *memory;
-    int warp, lane, put, taken;         /* exchanges that this warp has begun to fill; that it has emptied */
+    int warp, lane, put, taken;         /* put, taken: numbers of the exchanges that this warp fills and empties next */
 
     LW_DEVICE explicit DecoupledSets(unsigned char *memory_)
         : memory(memory_), warp((int)threadIdx.x / D::E), lane((int)threadIdx.x % D::E), put(0), taken(0)
@@ -75,8 +75,8 @@ template <class D> struct DecoupledSets {
     LW_DEVICE const float4 *weights() const { return (const float4 *)(memory + D::WEIGHTS); }
     LW_DEVICE TwiddleTable twiddles() const { return {(const float4 *)(memory + D::TWIDDLES) + lane, D::E, {}}; }
 
-    /* One lane arrives at a counter for its warp. The racecheck of compute-sanitizer does not see that __syncwarp orders the other
-     * lanes' accesses before that. LW_EACH_THREAD_ARRIVES builds kernels for it in which every lane arrives (4% slower). */
+    /* One lane arrives at a counter for its warp. The racecheck tool of compute-sanitizer does not see that __syncwarp orders the
+     * other lanes' accesses before this arrival. For the tool, LW_EACH_THREAD_ARRIVES makes every lane arrive (4% slower). */
 #ifdef LW_EACH_THREAD_ARRIVES
     static constexpr int ARRIVING = D::E;           /* lanes of a warp that arrive */
 #else
@@ -110,7 +110,7 @@ template <class D> struct DecoupledSets {
 #ifdef LW_HAS_CLUSTERS
     LW_DEVICE PeerMemory peer() const { return peer_memory(memory, D::rank() ^ 1); }
 
-    /* Announce that this warp's region of its set is free for the peer. In every exchange, so that both blocks count alike. */
+    /* Tell the peer that this warp's region of the next set is free: in every exchange, so that both blocks count alike. */
     LW_DEVICE void let_peer_send() const
     {
         if (arrives())
@@ -118,7 +118,7 @@ template <class D> struct DecoupledSets {
     }
     LW_DEVICE void wait_until_may_send() const { wait_for_counter(memory + may_send(), put >> 1 & 1); }
 
-    /* The same, once this warp has read v from its region. */
+    /* Announce the same once the warp has read v from the region. */
     LW_DEVICE void let_peer_send(const float2 (&v)[32]) const
     {
         unsigned mix = 0;
@@ -129,7 +129,7 @@ template <class D> struct DecoupledSets {
         let_peer_send();
     }
 
-    /* Keep half of v and send the rest; v[m] is value 32 m + lane of the warp's row. Own values: v[FIRST .. FIRST + 15]. */
+    /* Write v[FIRST .. FIRST + 15] to the own set, send the other half to the peer. v[m]: value 32 m + lane of the warp's row. */
     template <int FIRST> LW_DEVICE void keep_and_send(const float2 (&v)[32])
     {
         const int at = warp * D::REGION + D::COLUMNS * (FIRST > 0) + lane;
@@ -154,7 +154,7 @@ template <class D> struct DecoupledSets {
 #endif
 };
 
-/* Exchange and second radix 32 of a warp's 32 x 32 points in its region. `read` is called after the thread's last read. */
+/* Second half of a warp's 32 x 32 transform: exchange in its region, weighted radix 32. `read` is called after the last read. */
 template <class D, class Read = Nothing>
 LW_DEVICE void turn_square(float2 (&v)[32], float2 *region, const DecoupledSets<D> &sets, Read read = {})
 {
@@ -170,7 +170,7 @@ LW_DEVICE void turn_square(float2 (&v)[32], float2 *region, const DecoupledSets<
     dft<32, true>(v, sets.twiddles());
 }
 
-/* Fill the tables, initialise the counters, and pass a barrier over the blocks of the cluster. */
+/* Fill the tables, begin the counters, and wait at a barrier of the block or cluster. */
 template <class D> LW_DEVICE void fill_tables(const DecoupledSets<D> &sets, const float2 *bank)
 {
     float4 *const weights = (float4 *)(sets.memory + D::WEIGHTS);
@@ -188,8 +188,8 @@ template <class D> LW_DEVICE void fill_tables(const DecoupledSets<D> &sets, cons
         sets.spoilt() = -1;
     }
     if constexpr (D::BLOCKS > 1) {
-        /* Each thread initialises one counter. racecheck takes threads without one for writers as well, so for it one thread does
-         * all; the compiler then assigns registers differently, and the kernel is 4% slower. */
+        /* Each thread begins one counter. racecheck also takes the other threads for writers, so for this tool one thread begins
+         * all counters. The compiler then assigns registers differently, and the kernel is 4% slower. */
         constexpr int EACH = DecoupledSets<D>::ARRIVING == 1 ? 1 : 2 * D::WARPS;
         if (threadIdx.x < 2 * D::WARPS / EACH)
             for (int i = 0; i < EACH; ++i)
@@ -200,8 +200,8 @@ template <class D> LW_DEVICE void fill_tables(const DecoupledSets<D> &sets, cons
         __syncthreads();
 }
 
-/* v[turn][j] is sample n + 1024 j of the turn's butterfly n; see load_segment. With two blocks it is the sum or the difference of
- * this sample and the one half a segment later. Returns whether a sample is not finite; with one block only if CHECKED. */
+/* Load v[turn][j], sample n + 1024 j for the turn's butterfly n; with two blocks, sum or difference of it and the sample half a
+ * segment later. See load_segment. Return whether a sample is not finite; with one block, this is only tested if CHECKED. */
 template <class D, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
 LW_DEVICE bool load_rows(float2 (&v)[D::TURNS][12], const OlsArgs &a, const OlsPlace &p)
 {
@@ -267,7 +267,7 @@ LW_DEVICE bool load_rows(float2 (&v)[D::TURNS][12], const OlsArgs &a, const OlsP
     });
 }
 
-/* Radix 12 and weights of this block's butterfly n, w = exp(-2 pi i n / N); see the top. */
+/* Butterfly n forward: radix 12, then the twiddles of this block's bins; w = exp(-2 pi i n / N), w2 = w^2. */
 template <class D> LW_DEVICE void split_rows(float2 (&v)[12], float2 w, float2 w2)
 {
     if constexpr (D::BLOCKS == 1) {
@@ -309,7 +309,7 @@ LW_DEVICE void put_samples(DecoupledSets<D> &sets, const OlsArgs &a, int segment
             continue;
         const float4 w = sets.weights()[n];
         split_rows<D>(v[turn], {w.x, w.y}, {w.z, w.w});
-        if (D::BLOCKS == 1)         /* two blocks have different values, and must come to the same verdict */
+        if (D::BLOCKS == 1)         /* v of two blocks differs, but their verdicts must not: there load_rows tests the samples */
             spoilt = spoilt || !isfinite(v[turn][0].x) || !isfinite(v[turn][0].y);
 #pragma unroll
         for (int r = 0; r < 12; ++r)
@@ -322,7 +322,7 @@ LW_DEVICE void put_samples(DecoupledSets<D> &sets, const OlsArgs &a, int segment
     sets.end_put();
 }
 
-/* Take the spectrum from the set. Returns whether a sample that is not finite has spoilt it. */
+/* End the forward transform with values from the set. Return whether a sample that is not finite has spoilt the spectrum. */
 template <class D> LW_DEVICE bool take_spectrum(float2 (&v)[32], DecoupledSets<D> &sets)
 {
     sets.begin_take();
@@ -338,7 +338,7 @@ template <class D> LW_DEVICE bool take_spectrum(float2 (&v)[32], DecoupledSets<D
     return spoilt;
 }
 
-/* The first PAIRS loads of a filter, issued early: from quarters 0 and 2 of a thread's values, as multiply_pair takes them. */
+/* The first loads of a filter's spectrum, issued early: `low` from quarter 0 of a thread's values, `high` from quarter 2. */
 template <class D> struct FilterAhead {
     static constexpr int PAIRS = D::BLOCKS == 1 ? 4 : 3;
     float4 low[PAIRS], high[PAIRS];
@@ -354,7 +354,7 @@ template <class D> struct FilterAhead {
     }
 };
 
-/* v = X H, in the order of `multiply`. */
+/* Compute v = X H and the first butterflies of the way back, as `multiply` (time_fast.cuh), with the loads of `ahead`. */
 template <class D>
 LW_DEVICE void multiply_ahead(float2 (&v)[32], const float2 (&x)[32], const float2 *filter, const FilterAhead<D> &ahead)
 {
@@ -376,8 +376,8 @@ LW_DEVICE void put_product(const float2 (&spectrum)[32], const float2 *filter, c
     float2 v[32];
     multiply_ahead(v, spectrum, filter, ahead);
     dft<32, false, true>(v, (const float2 *)nullptr);
-    unsigned mix = 0;           /* Four results need three quarters of the butterflies. Unless some are needed here, */
-#pragma unroll                  /* the compiler moves all of them behind the wait, which then nothing hides */
+    unsigned mix = 0;           /* Four results need three quarters of the butterflies. If none were needed here, the compiler */
+#pragma unroll                  /* would move all butterflies behind the wait, and nothing would hide it. */
     for (int m = 0; m < 4; ++m)
         mix ^= __float_as_uint(v[m].x);
     need(mix);
@@ -401,18 +401,18 @@ LW_DEVICE void put_product(const float2 (&spectrum)[32], const float2 *filter, c
     }
 }
 
-/* Position of a warp, in shared memory for lack of registers: the segment whose filters are under way, and the step after it. */
+/* Position of a warp, in shared memory for lack of registers: the current segment, whose filters are applied, and the next step. */
 struct DecoupledSteps {
-    int64_t output;             /* place of the segment's first output of filter 0 */
+    int64_t output;             /* index of the current segment's first output of filter 0 */
     int segment;
-    bool whole;                 /* all outputs of the segment exist */
-    bool more, checked;         /* there is a next step; its samples were not all finite at the first try */
+    bool whole;                 /* all outputs of the current segment are wanted */
+    bool more, checked;         /* there is a next step; its samples were not all finite when they were first loaded */
     OlsStep next;
     OlsWalk walk;
 };
 static_assert(sizeof(DecoupledSteps) <= Decoupled<1>::STEPS_BYTES, "one for each warp");
 
-/* Make the step that was just taken up the current segment, and find the step after it. */
+/* Make the next step's segment the current segment, and find the step after it. */
 template <class D, bool PAIRED> LW_DEVICE void move_on(DecoupledSteps *steps, const OlsArgs &a, int lane)
 {
     DecoupledSteps s = *steps;
@@ -428,7 +428,7 @@ template <class D, bool PAIRED> LW_DEVICE void move_on(DecoupledSteps *steps, co
     __syncwarp();
 }
 
-/* Last stage of butterfly n: radix P with weights, w = exp(-2 pi i n / N). column: its place in a set. */
+/* Butterfly n on the way back: weighted radix P, w = exp(-2 pi i n / N), w2 = w^2. column: place of its first value in the set. */
 template <class D> LW_DEVICE void join_rows(float2 (&v)[D::P], const float2 *column, float2 w, float2 w2)
 {
 #pragma unroll
@@ -444,7 +444,7 @@ template <class D> LW_DEVICE void join_rows(float2 (&v)[D::P], const float2 *col
     }
 }
 
-/* Radix P, and the store of outputs n + 1024 j of each turn's butterflies n. output: place of the segment's first output. */
+/* Compute each turn's butterfly n and store its outputs n + 1024 j. output: index of the segment's first output. */
 template <class D, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_turns(const float2 *set, const float4 *weights, const OlsArgs &a, int64_t output, const OlsPlace &p)
 {
@@ -482,7 +482,7 @@ LW_DEVICE void take_outputs(DecoupledSets<D> &sets, const OlsArgs &a, const Deco
     sets.end_take();
 }
 
-/* Prefetch a segment's samples into L2, one 128-byte line a thread. */
+/* Prefetch a segment's samples into L2; each thread takes lines of 128 bytes. */
 template <class D, bool PAIRED> LW_DEVICE void fetch(const OlsArgs &a, int segment)
 {
     const OlsPlace p = place_of<D::N, PAIRED>(a, segment);
@@ -515,7 +515,7 @@ template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(c
     __syncwarp();
     float2 spectrum[D::E];
     FilterAhead<D> ahead;
-    for (int f = -1, begin = 0, end = 0;;) {        /* no filter at first */
+    for (int f = -1, begin = 0, end = 0;;) {        /* f: the filter whose outputs are taken; at first there is none */
 #pragma unroll 1
         for (; f < end; ++f) {
             if (f + 1 < end) {
@@ -525,7 +525,7 @@ template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(c
                 put_samples<D, PAIRED, LEAD>(sets, a, steps->next.segment, steps->checked);
                 ahead.load(spectra_of<D>(a, steps->next.begin));
 #pragma unroll
-                for (int m = 0; m < D::E; ++m)      /* frees these registers for the samples */
+                for (int m = 0; m < D::E; ++m)      /* tells the compiler that the samples may use these registers */
                     spectrum[m] = {0, 0};
             }
             if (f >= begin)
@@ -534,7 +534,7 @@ template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(c
         if (!steps->more)
             return;
         begin = steps->next.begin;
-        if (take_spectrum(spectrum, sets)) {        /* load it again, with zeros where samples are not finite */
+        if (take_spectrum(spectrum, sets)) {        /* the segment is loaded again, with zero for samples that are not finite */
             if (sets.lane == 0)
                 steps->checked = true;
             __syncwarp();

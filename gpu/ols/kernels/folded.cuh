@@ -1,22 +1,22 @@
-/* folded.cuh - overlap-save kernel, time fast, that stores every D-th output of the axis only, if a power of two G divides D. It
- * folds the spectrum before the way back, which then has N / G points:
+/* folded.cuh - overlap-save kernel, time fast, that stores only every D-th output of the axis, for D that a power of two G divides.
+ * It folds the product of the spectra before the way back, which then has N / G points:
  *
  *     y[G n] = sum over k < N / G of (sum over j < G of X[k + j N / G] H[k + j N / G]) exp(2 pi i k n G / N)
  *
- * The way forward is that of time_fast.cuh. Its thread t holds the bins bin(t) + T m, so that bins that are folded onto each other
- * are in one thread: product and fold are one multiply-add per bin, without an exchange.
+ * The forward transform is the one of time_fast.cuh. Thread t holds the bins bin(t) + T m, so that bins that are folded onto each
+ * other are in one thread: product and fold are one multiply-add per bin, without an exchange.
  *
- * The way back keeps only some of the block's threads busy. The block therefore gathers folded products in shared memory, filter
- * after filter and segment after segment, until there is one for each team that its threads can form. Then all teams transform back
- * and store side by side. No more blocks run than the device holds, since each would have little to gather otherwise. An output's
- * bits do not depend on the team. There are FoldedBlock::SHARED_BYTES of shared memory: one exchange region forward, and one for
- * each team. Blocks of an SM hide each other's loads and barriers.
+ * A way back needs only some of the block's threads, a team. So the block gathers folded products in shared memory, filter after
+ * filter and segment after segment, until there is one for each of its teams. Then all teams transform back and store side by side.
+ * No more blocks run than the device holds: otherwise each would have little to gather. An output's bits do not depend on the team.
+ * Shared memory has one exchange region for the forward transform, and one area for each team. Blocks of an SM hide each other's
+ * loads and barriers.
  *
- * A product lies in rows of one value per thread of its team, plus one of padding: it is written and read without bank conflicts
- * (G = 2: two-way conflicts in writing). The team's own exchange then overwrites it.
+ * A product lies in its team's area, in rows of one value per thread plus one of padding: it is written and read without bank
+ * conflicts (G = 2: two-way conflicts in writing). The team's own exchange then overwrites it.
  *
- * Each way loads its twiddle powers anew, because registers are short while the other is under way. With several filters the
- * spectrum stays in registers meanwhile (KEEP). */
+ * Each of the two transforms loads its twiddle powers anew, because registers do not suffice for both. With several filters the
+ * spectrum stays in registers (KEEP). */
 #pragma once
 
 #include "gpu/ols/kernels/thinned.cuh"
@@ -24,7 +24,7 @@
 /* F is the forward transform, of the whole block; B is the backward transform, of one of the block's teams. */
 template <class F, class B> struct FoldedBlock {
     static constexpr int FOLD = F::N / B::N, TEAMS = F::T / B::T, KEPT = F::E / FOLD, PITCH = B::T + 1;
-    static constexpr int AREA = B::SHARED_BYTES / (int)sizeof(typename B::C);      /* complex values of shared memory of a team */
+    static constexpr int AREA = B::SHARED_BYTES / (int)sizeof(typename B::C);      /* complex values of a team's area */
     static constexpr int SHARED_BYTES = F::SHARED_BYTES + TEAMS * B::SHARED_BYTES;
     static_assert(F::E % FOLD == 0 && KEPT % 2 == 0, "bins that are folded onto each other are in one thread");
     static_assert(B::E * PITCH <= AREA, "a product fits where its team exchanges");
@@ -50,7 +50,7 @@ LW_DEVICE void transform_folded(typename F::C (&v)[F::E], const OlsArgs &a, int 
     transform_segment<F, PAIRED, lead_of<F>(-1)>(v, fft, a, place_of<F::N, PAIRED>(a, segment), shared, t);
 }
 
-/* w = X H, folded; the order of H is that of ols_spectra. */
+/* Compute w = X H, folded. bank: H, in the order of ols_spectra. */
 template <class F, int KEPT> LW_DEVICE void multiply_folded(float2 (&w)[KEPT], const float2 (&x)[F::E], const float2 *bank, int t)
 {
     const float4 *const h = (const float4 *)bank + t;
@@ -65,7 +65,7 @@ template <class F, int KEPT> LW_DEVICE void multiply_folded(float2 (&w)[KEPT], c
     }
 }
 
-/* Write the product, re and im swapped: bin(t) + T m, m < KEPT, goes to the place of its owner, bin(thread) + B::T row. */
+/* Write the product to an area, re and im swapped: bin(t) + T m, m < KEPT, to the row and thread that have it on the way back. */
 template <class F, class B, int KEPT> LW_DEVICE void share_product(const float2 (&w)[KEPT], float2 *area, int t)
 {
     using Block = FoldedBlock<F, B>;
@@ -76,7 +76,7 @@ template <class F, class B, int KEPT> LW_DEVICE void share_product(const float2 
         at[m * Block::TEAMS * Block::PITCH] = {w[m].y, w[m].x};
 }
 
-/* Begin the way back of one product, up to the values of its last exchange. */
+/* Begin the way back of the product in the team's area, up to the writes of its last exchange. */
 template <class F, class B> LW_DEVICE void begin_folded(typename B::C (&v)[B::E], const B &back, typename B::C *area, int t)
 {
 #pragma unroll
@@ -93,7 +93,7 @@ struct FoldedItem {
     int segment, filter;
 };
 
-/* Store the folded hop from registers. Only where D = G: then every folded output is kept. */
+/* Store the outputs of the hop from registers, if D = G: then every output of the folded transform is kept. */
 template <class B, int FOLD, bool PAIRED>
 LW_DEVICE void store_folded(const typename B::C (&v)[B::E], const OlsArgs &a, const OlsPlace &p, int f, int t)
 {
@@ -108,7 +108,7 @@ LW_DEVICE void store_folded(const typename B::C (&v)[B::E], const OlsArgs &a, co
     }
 }
 
-/* Transform the team's item back and store it, if there is one. All teams of the block take part. */
+/* Transform the product in the team's area back and store it, if `exists`. All teams must call it, because of barriers. */
 template <class F, class B, bool PAIRED>
 LW_DEVICE void finish_folded(typename B::C *areas, const OlsArgs &a, FoldedItem item, bool exists)
 {

@@ -1,4 +1,4 @@
-/* instances.cuh - the overlap-save kernels that are compiled, in groups, as entries of tables.
+/* instances.cuh - the compiled overlap-save kernels, in groups: each group is a table of OlsKernel.
  *
  * CMake makes one source per group, which defines LW_INSTANCES_<group> and includes this file, so that groups compile side by side.
  * A new group also needs its name in CMakeLists.txt, launch.h and choose.cu. */
@@ -13,7 +13,7 @@
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
-/* Fields that every kernel's entry has. Real, E, P: the transform; BLOCKS: blocks that an SM must hold (bounds the registers). */
+/* Return an entry with the fields that all kernels set. Real, E, P: the transform; BLOCKS: blocks an SM, a bound of registers. */
 template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry(enum lw_layout layout, int discard, int batch)
 {
     OlsKernel k = {};
@@ -30,7 +30,7 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry
     return k;
 }
 
-/* Time fast. DISCARD: outputs dropped, -1: given at run time. Epilogue: handles finished outputs. */
+/* Time fast, time_fast.cuh. DISCARD: values dropped at the front of a segment, -1: chosen at run time. Epilogue: what it stores. */
 template <bool PAIRED, class Real, int E, int P, int BLOCKS, int DISCARD, class Epilogue = StoreSeries>
 OlsKernel ols_time_fast_kernel()
 {
@@ -43,7 +43,7 @@ OlsKernel ols_time_fast_kernel()
     return k;
 }
 
-/* Time fast, storing the series; with epilogues that search it. */
+/* Time fast: stores the series, or searches it (find, keep). */
 template <bool PAIRED, class Real, int E, int P, int BLOCKS, int DISCARD> OlsKernel ols_finding_kernel()
 {
     using F = Transform<Real, E, P, Team<E * P, 1>>;
@@ -54,7 +54,7 @@ template <bool PAIRED, class Real, int E, int P, int BLOCKS, int DISCARD> OlsKer
     return k;
 }
 
-/* Time fast, storing every D-th output only. */
+/* Time fast: stores every D-th output only. */
 template <bool PAIRED, class Real, int E, int P, int BLOCKS> OlsKernel ols_thinned_kernel()
 {
     OlsKernel k = ols_time_fast_kernel<PAIRED, Real, E, P, BLOCKS, -1, StoreThinned>();
@@ -62,7 +62,7 @@ template <bool PAIRED, class Real, int E, int P, int BLOCKS> OlsKernel ols_thinn
     return k;
 }
 
-/* Time fast, single precision, folded: N / FOLD points back, 16 per thread. KEEP: the spectrum is kept, for several filters. */
+/* Time fast, single precision, folded.cuh: N / FOLD points back, 16 per thread. KEEP: for several filters, else for one. */
 template <bool PAIRED, int P, int FOLD, int BLOCKS, bool KEEP> OlsKernel ols_folded_kernel()
 {
     using F = Transform<float, 32, P, Team<32 * P, 1>>;
@@ -79,7 +79,7 @@ template <bool PAIRED, int P, int FOLD, int BLOCKS, bool KEEP> OlsKernel ols_fol
     return k;
 }
 
-/* Time fast, single precision, one block an SM: BLOCKS x 12288 points in BLOCKS blocks of a cluster. */
+/* Time fast, single precision, decoupled.cuh, one block an SM: BLOCKS x 12288 points in BLOCKS blocks of a cluster. */
 template <bool PAIRED, int BLOCKS, int DISCARD> OlsKernel ols_decoupled_kernel()
 {
     using D = Decoupled<BLOCKS>;
@@ -95,7 +95,7 @@ template <bool PAIRED, int BLOCKS, int DISCARD> OlsKernel ols_decoupled_kernel()
     return k;
 }
 
-/* Time fast, single precision, one filter, one warp per segment. */
+/* Time fast, single precision, pipelined.cuh: one filter, one warp per segment. */
 template <bool PAIRED, int E, int BLOCKS, int DISCARD> OlsKernel ols_pipelined_kernel()
 {
     using F = Transform<float, E, 1, Team<E, 1>>;
@@ -109,7 +109,7 @@ template <bool PAIRED, int E, int BLOCKS, int DISCARD> OlsKernel ols_pipelined_k
     return k;
 }
 
-/* Time slow, W transforms at a time. KEEP: the spectrum is kept, for several filters. */
+/* Time slow, ols_time_slow, W transforms a block. KEEP: for several filters, else for one. */
 template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS, bool KEEP, class Epilogue = StoreChannels>
 OlsKernel ols_time_slow_kernel()
 {
@@ -123,7 +123,7 @@ OlsKernel ols_time_slow_kernel()
     return k;
 }
 
-/* Time slow, storing the series; with epilogues that search it. */
+/* Time slow: stores the series, or searches it (find, keep). */
 template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS> OlsKernel ols_finding_channels_kernel()
 {
     using F = Transform<Real, E, P, Team<E * P, W>>;
@@ -134,7 +134,7 @@ template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS> OlsKernel ol
     return k;
 }
 
-/* Time slow, storing every D-th output only. */
+/* Time slow: stores every D-th output only. */
 template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS, bool KEEP> OlsKernel ols_thinned_channels_kernel()
 {
     OlsKernel k = ols_time_slow_kernel<PAIRED, Real, E, P, W, BLOCKS, KEEP, StoreThinnedChannels<PAIRED>>();
@@ -142,14 +142,14 @@ template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS, bool KEEP> O
     return k;
 }
 
-/* Time slow, storing what --post makes of the series. */
+/* Time slow: does --post. */
 template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS> OlsKernel ols_making_channels_kernel()
 {
     return ols_time_slow_kernel<PAIRED, Real, E, P, W, BLOCKS, true, MakeChannels<PAIRED>>();
 }
 
-/* Time slow, single precision, real signals of short integers, one filter: W transforms at a time, BLOCKS blocks an SM. THINNED:
- * only every D-th output is stored. */
+/* Time slow, single precision, interleaved.cuh: real signals of short integers, one filter, W transforms a block, BLOCKS blocks an
+ * SM. THINNED: stores every D-th output only. */
 template <int E, int W, int BLOCKS, int DISCARD, bool THINNED> OlsKernel ols_interleaved_kernel()
 {
     using F = Transform<float, E, 1, Team<E, W>>;
@@ -163,7 +163,7 @@ template <int E, int W, int BLOCKS, int DISCARD, bool THINNED> OlsKernel ols_int
     return k;
 }
 
-/* Time slow, single precision, W transforms of P x 1024 points at a time. KEEP: the spectrum is kept, for several filters. */
+/* Time slow, single precision, abreast.cuh: W transforms of P x 1024 points a block. KEEP: for several filters, else for one. */
 template <bool PAIRED, int P, int W, bool KEEP, int DISCARD> OlsKernel ols_abreast_kernel()
 {
     using B = AbreastBlock<P, W, KEEP>;

@@ -1,34 +1,35 @@
-/* interleaved.cuh - overlap-save kernel, time slow, for short integers and one filter. It never turns rows into columns.
+/* interleaved.cuh - overlap-save kernel, time slow, for short integers and one filter. It never turns rows into columns; a row is
+ * the W pairs of adjacent channels of one axis sample (time_slow.cuh).
  *
- * A thread block takes one hop of W pairs of adjacent channels: W transforms of E x E points. A warp's lanes are two (W = 16) or
- * four (W = 8) thread numbers t, for all transforms p. So a warp reads and stores whole rows of channels.
+ * A thread block takes one hop: W transforms of E x E points, one for each pair p. A warp's lanes are two (W = 16) or four (W = 8)
+ * thread numbers t, each for all pairs p, so that a warp reads and stores whole rows.
  *
- *   prefetch   the block copies the stored values of all rows to a tile in shared memory as they are, asynchronously: nothing
- *              waits for them, and no register holds them
+ *   prefetch   the block copies the stored values of all rows unchanged to a tile in shared memory, asynchronously: nothing waits
+ *              for them, and no register holds them
  *   read       thread t of transform p reads pair p of the rows t + T m from the tile and converts it
  *   store      thread t of transform p stores pair p of the rows t + T m from registers: 8 W contiguous bytes of a row
  *
- * The exchange region holds E x E values of each transform. Forward, thread t writes its row and reads its column; on the way back
- * it writes its column and reads its row. It always writes where it has just read, so that two barriers a segment suffice, each for
- * the others' writes. The next segment's rows are asked for after the first barrier, when all have read the tile, and are complete
- * at the second: half a segment's arithmetic hides their latency.
+ * The exchange region holds E x E values of each transform. Forward, thread t writes its row of them and reads its column; on the
+ * way back it writes its column and reads its row. It always writes where it has just read: two barriers a segment suffice, each
+ * for the other threads' writes. Copies of the next segment start after the first barrier, when all threads have read the tile, and
+ * are complete at the second: half a segment's arithmetic hides their latency.
  *
  * Stores take turns. An SM sends 32 bytes a cycle, so that a hop's outputs take a fifth of the time. If all warps stored at once,
- * none would compute meanwhile. So each 128 threads (one warp per scheduler) begin the last transform when the 128 before them have
- * ended it, and their stores overlap with its arithmetic.
+ * none would compute meanwhile. So each 128 threads (one warp per scheduler) begin the last transform when the previous 128 threads
+ * have ended it, and stores overlap with arithmetic.
  *
- * Decimation (THINNED): outputs leave from registers as well, but only the rows that are kept. A few instructions per hop find
- * which of a thread's rows these are. The kernel is bound by instructions: a test of each row, or another exchange, is dearer.
+ * Decimation (THINNED): only kept outputs are stored, from registers, too. A few instructions per hop find which rows a thread
+ * keeps: instructions bound the kernel's speed, and a test of each row, or another exchange, would take more.
  *
  * Shared memory: filter, twiddles, exchange region and tile: 206 KB for W = 16 (one block an SM), 110 KB for W = 8 (two). Rows that
- * are not whole (at the last channels, or not aligned to 16 bytes) are read one by one. Integers are always finite. */
+ * are not whole (last channels) or not aligned to 16 bytes are read one by one. Integers are always finite. */
 #pragma once
 
 #include "gpu/ols/kernels/thinned.cuh"
 
-/* A thread's row and column of the exchange region, [row][column / 2][transform][column % 2]. A row's values are adjacent in pairs
- * (16-byte accesses). A column's values lie beside those of the next column, which the next thread has. Rows are padded by 64
- * bytes, so that both accesses are free of bank conflicts. */
+/* A thread's row and column of the exchange region, which is [row][column / 2][transform][column % 2]. Values of a row are adjacent
+ * in pairs, for 16-byte accesses. Values of a column are beside those of the next column, which the next thread has. Rows are
+ * padded by 64 bytes, so that neither access has bank conflicts. */
 template <class F, int W> struct InterleavedExchange {
     using C = typename F::C;
     static constexpr int E = F::E, PITCH = E * W + 64 / (int)sizeof(C), BYTES = E * PITCH * (int)sizeof(C);
@@ -68,7 +69,7 @@ template <class F, int W> struct InterleavedExchange {
     }
 };
 
-/* Shared memory: the filter, the twiddles, the exchange region, the tile. */
+/* Sizes and offsets in shared memory, in bytes: the filter, the twiddles, the exchange region, the tile. */
 template <class F, int W> struct InterleavedBlock {
     using C = typename F::C;
     static constexpr int THREADS = F::T * W, TURN = 128, TURNS = THREADS / TURN;
@@ -77,7 +78,7 @@ template <class F, int W> struct InterleavedBlock {
     static constexpr int SHARED_BYTES = TILE + F::N * 2 * W * 2;
 };
 
-/* Fill the table of twiddles of the E x E transform (gpu/device/fft.cuh), by threads t < E with `fills`. A barrier must follow. */
+/* Return thread t's twiddles of the E x E transform (fft.cuh). Threads t < E with `fills` fill the table; a barrier must follow. */
 template <class F> LW_DEVICE TwiddleTable twiddle_table(float4 *pairs, const typename F::C *powers, int t, bool fills)
 {
     constexpr int E = F::E;
@@ -93,20 +94,20 @@ template <class F> LW_DEVICE TwiddleTable twiddle_table(float4 *pairs, const typ
     return {pairs + t, E, {}};
 }
 
-/* A hop by its two numbers, and facts found when its rows were asked for. */
+/* A hop by its step on the axis and its group of channels, and facts that prefetch_hop finds. */
 struct InterleavedHop {
     int step, group;
-    bool prefetched;            /* the tile has its rows, or will have them */
-    bool all_rows, whole;   /* if prefetched: all rows exist; all outputs are wanted */
+    bool prefetched;            /* copies of its rows to the tile have been started */
+    bool all_rows, whole;       /* if prefetched: all rows exist; all outputs are wanted */
 
     LW_DEVICE void next(const OlsArgs &a) { move_on(step, group, a.stride_steps, a.stride_groups, a.n_groups); }
 };
 
-/* Ask for a hop's rows. CHECKED: only those that exist. from: first byte of row 0. */
+/* Start to copy a hop's rows to the tile. CHECKED: only the rows that exist. from: first byte of row 0. */
 template <class F, int W, int VALUE_BYTES, bool CHECKED>
 LW_DEVICE void prefetch_rows(unsigned char *tile, const OlsArgs &a, const char *from, int have)
 {
-    constexpr int ROW = 2 * W * VALUE_BYTES / 16, ROWS = InterleavedBlock<F, W>::THREADS / ROW;     /* copies of a row */
+    constexpr int ROW = 2 * W * VALUE_BYTES / 16, ROWS = InterleavedBlock<F, W>::THREADS / ROW;     /* copies a row; rows at once */
     static_assert(2 * W * VALUE_BYTES % 16 == 0 && F::N % ROWS == 0, "rows are copied by 16 bytes");
     const int row = threadIdx.x / ROW;
     const int64_t pitch = a.input_pitch * VALUE_BYTES;
@@ -128,7 +129,7 @@ LW_DEVICE void prefetch_rows(unsigned char *tile, const OlsArgs &a, int64_t inpu
         prefetch_rows<F, W, VALUE_BYTES, false>(tile, a, from, have);
 }
 
-/* Ask for the rows of a hop, if it exists and its rows have 2 W values and begin at multiples of 16 bytes. */
+/* Start to copy the rows of a hop, if it exists and its rows have 2 W values and begin at multiples of 16 bytes. */
 template <class F, int W> LW_DEVICE void prefetch_hop(unsigned char *tile, const OlsArgs &a, InterleavedHop &hop)
 {
     const TimeSlowPlace place = time_slow_place<F::N, W>(a, hop.step, hop.group);
@@ -143,7 +144,7 @@ template <class F, int W> LW_DEVICE void prefetch_hop(unsigned char *tile, const
         prefetch_rows<F, W, 2>(tile, a, place.input, place.have);
 }
 
-/* Two adjacent short integers as floats: each becomes the last bits of 2^23 + x. The result is x + BIAS. */
+/* Conversion of two adjacent short integers x to floats x + BIAS, by putting x in the low bits of the float 2^23. */
 template <class Stored> struct Unpacked {
     static constexpr bool BYTES = sizeof(Stored) == 1, SIGNED = std::is_signed<Stored>::value;
     static constexpr float BIAS = 8388608.0f + (SIGNED ? BYTES ? 128 : 32768 : 0);
@@ -159,8 +160,8 @@ template <class Stored> struct Unpacked {
     }
 };
 
-/* v = pair p of the rows t + T m, zero where it does not exist. Pairs (v[m], v[m + E / 2]) are replaced by sum and difference; the
- * bias is subtracted from the sum and cancels in the difference. All of it is exact. */
+/* Read v[m] = pair p of row t + T m from the tile, zero where the row does not exist. Then replace each (v[m], v[m + E / 2]) by sum
+ * and difference: the bias is subtracted from the sum, and cancels in the difference. All of this is exact. */
 template <class F, int W, class Stored>
 LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t,
                          int p)
@@ -186,7 +187,7 @@ LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, co
     }
 }
 
-/* The same from global memory. */
+/* Read the same from global memory. */
 template <class F, int W, class Stored>
 LW_DEVICE void read_rows(typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
@@ -217,7 +218,7 @@ template <class F, int W>
 LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t,
                         int p)
 {
-    /* The kernel is only for these four types. */
+    /* The kernel takes these four types only. */
     switch (a.input_scalar) {
     case LW_INT8:   read_hop<F, W, int8_t>(v, tile, a, hop, t, p); break;
     case LW_UINT8:  read_hop<F, W, uint8_t>(v, tile, a, hop, t, p); break;
@@ -226,7 +227,7 @@ LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, con
     }
 }
 
-/* Store pair p of row t + T m of the outputs, from row D on; v holds the result with re and im swapped. */
+/* Store pair p of the rows t + T m from row D on, the outputs; v has re and im swapped. */
 template <class F, int W, int DISCARD>
 LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
@@ -257,7 +258,7 @@ LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const
     }
 }
 
-/* Store a pair of outputs. WHOLE: both exist, at a multiple of 8 bytes; else only the first `columns` of them do. */
+/* Store a pair of outputs. WHOLE: both are wanted, and y is a multiple of 8 bytes; else the first `columns` of them are wanted. */
 template <bool WHOLE> LW_DEVICE void put_pair(float *y, float2 pair, int columns)
 {
     if constexpr (WHOLE)
@@ -270,15 +271,15 @@ template <bool WHOLE> LW_DEVICE void put_pair(float *y, float2 pair, int columns
     }
 }
 
-/* A thread's rows t + T m of a hop that are kept. */
+/* The kept rows among a thread's rows t + T m of a hop's outputs. */
 struct KeptRows {
     unsigned rows;                  /* bit m: row t + T m is kept */
-    int number, step;               /* number of the first among all kept rows; from one to the next */
+    int number, step;               /* number of the thread's first kept row among the hop's kept rows; from one to the next */
 };
 
-/* Rows place, place + D, .. before row `want` are kept. The thread's first one solves T m = place - t (mod D). That is halved until
- * only m is left on the left side. If D is odd, an odd right side is made even by adding D; if D is even, it has no half, and the
- * thread has no kept row. */
+/* Return the thread's kept rows, if rows place, place + D, .. before row `want` are kept. The first of them solves T m = place - t
+ * (mod D). This equation is halved until only m is left on its left side. If D is odd, an odd right side is made even by adding D;
+ * if D is even, an odd right side has no half, and the thread has no kept row. */
 template <int T> LW_DEVICE KeptRows kept_rows(const OlsArgs &a, int place, int want, int t)
 {
     int period = a.every, m = (place - t) % period, step = T;
@@ -305,7 +306,7 @@ template <int T> LW_DEVICE KeptRows kept_rows(const OlsArgs &a, int place, int w
     return {n_wanted < 32 ? rows & ((1u << n_wanted) - 1) : rows, (t + T * m - place) / a.every, step};
 }
 
-/* Store the pairs whose bits are set. y: place of the first. */
+/* Store v[m] for each bit m of `rows`. y: place of the first; advance: reals from one to the next. */
 template <class F, bool WHOLE>
 LW_DEVICE void store_marked(const typename F::C (&v)[F::E], unsigned rows, float *y, int64_t advance, int columns)
 {
@@ -318,7 +319,7 @@ LW_DEVICE void store_marked(const typename F::C (&v)[F::E], unsigned rows, float
         }
 }
 
-/* Store those outputs of the hop that are kept. */
+/* Store the kept outputs of a hop. */
 template <class F, int W>
 LW_DEVICE void store_thinned_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
@@ -361,7 +362,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_interleaved(const OlsArg
         read_hop<F, W>(v, tile, a, now, t, p);
         dft<E, false, true>(v, (const C *)nullptr);
         exchange.put_row(v);
-        __syncthreads();                /* all have written, and have read the tile */
+        __syncthreads();                /* all threads have written their rows, and have read the tile */
         ahead.next(a);
         prefetch_hop<F, W>(tile, a, ahead);
         exchange.take_column(v);
@@ -370,7 +371,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_interleaved(const OlsArg
         dft<E, false, true>(v, (const C *)nullptr);
         exchange.put_column(v);
         wait_for_copies();
-        __syncthreads();                /* all have written; the next rows are there */
+        __syncthreads();                /* all threads have written their columns; the next samples are in the tile */
         const int turn = threadIdx.x / Block::TURN;
         if (turn > 0)
             barrier_of<2 * Block::TURN>(turn);

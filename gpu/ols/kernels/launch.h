@@ -27,7 +27,7 @@ struct OlsArgs {
     int lead;                       /* leading samples of a segment that count as zero: discard - (M - 1) */
     int discard, hop;
     int every;                      /* kernels with `fold`: D; only outputs at multiples of D on the axis are stored */
-    int64_t first_kept;             /* with `fold`: axis index of the block's first stored output, divided by D. `plane` and, */
+    int64_t first_kept;             /* axis index of the block's first stored output, divided by D, with `fold`. `plane` and, */
                                     /* time fast, output_pitch and output_second (0 if pairs_hops) then count stored outputs */
     int n_filters;
     int n_steps, n_segments;        /* segments along the axis (steps); segments in all */

@@ -1,25 +1,24 @@
 /* post.cuh - epilogues of the overlap-save kernels for --post: power, amplitude, interpolation.
  *
- * A segment computes before + hop + after samples of the series, from row `discard` on (a multiple of the team's size), and makes
- * the outputs of the hop:
+ * A segment gives before + hop + after samples of the series, from value `discard` on, and the epilogue makes the hop's outputs:
  *
- *   power      each thread from its own registers; stores are coalesced as those of the series
- *   amplitude  from the exchange region, where the series stands in order, in a loop: it takes many instructions, and 32 copies of
- *              them would not stay in the instruction cache. Costs two more team barriers
- *   rate > 1   likewise: neighbouring threads make neighbouring outputs, and read the few samples that these share (mostly one
- *              broadcast access). A thread keeps to a phase, with its weights in registers, and makes four outputs side by side
- *   time slow  always from the regions, since outputs go through them in any case: neighbouring threads make neighbouring channels
+ *   power      each thread from its own registers; stores are coalesced like those of the series
+ *   amplitude  from the exchange region, where the series stands in order, in a loop: amplitudes take many instructions, and 32
+ *              copies of these would not stay in the instruction cache. This costs two more team barriers
+ *   rate > 1   also from the exchange region. Adjacent threads make adjacent outputs, and read the few samples that these share
+ *              (mostly one broadcast access). A thread makes outputs of one phase, with its weights in registers, four side by side
+ *   time slow  always from the regions, since outputs go through them in any case; adjacent threads take adjacent channels
  *
- * The branches are taken at run time, once per filter and thread, and cost nothing beside the transforms. Kernels with these
- * epilogues are compiled for fewer lengths than those that store the series. */
+ * Branches between these ways are taken at run time, once per filter and thread, and cost nothing beside the transforms. Kernels
+ * with these epilogues are compiled for fewer lengths than kernels that store the series. */
 #pragma once
 
 #include "gpu/device/post.cuh"
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
-/* Make and store an output of each series: of two real ones, of which `has` marks the wanted ones, or of one complex series. to:
- * output of the first series; second: reals from there to the output of the second. */
+/* Make and store an output of each series of a segment: PAIRED two real series, else one complex series. has: the output is wanted.
+ * to: place of the first series' output; second: reals from there to the second series' output. */
 template <bool PAIRED, class C, class Real>
 LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *to, int64_t second, bool &lost)
 {
@@ -40,19 +39,19 @@ LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *to, i
 /* Return the number of reals of an output. */
 template <bool PAIRED> LW_DEVICE int width_of(const OlsArgs &a) { return PAIRED || a.post.is_real ? 1 : 2; }
 
-/* Samples of a hop, in order in shared memory, and where their outputs go. */
+/* The samples of a hop, in order in shared memory; PhaseTarget: the places of their outputs. */
 template <class C> struct PhaseSource {
-    const C *hop;                   /* the first sample, with its neighbours on both sides */
-    int want[2];                    /* samples of each series that have outputs */
-    int64_t axis, later;            /* axis index of the first sample; samples from there to the second series */
+    const C *hop;                   /* the hop's first sample; its neighbours stand on both sides */
+    int want[2];                    /* samples of each series whose outputs are wanted */
+    int64_t axis, later;            /* axis index of the first series' first sample; second series: how much later its hop begins */
 };
 
 template <class Real> struct PhaseTarget {
-    Real *y;                        /* output 0 of the first sample */
+    Real *y;                        /* place of output 0 of the first sample */
     int64_t step, second;           /* reals from output to output, and from the first series to the second */
 };
 
-/* Make one output of sample i of each series, anywhere on the axis. Few outputs take this way: ends of the axis, and powers. */
+/* Make and store output `phase` of sample i of each series, anywhere on the axis: at its ends, and for powers and amplitudes. */
 template <bool PAIRED, class Inner, class C, class Real>
 LW_DEVICE void make_phase(const OlsArgs &a, const Inner &inner, const PhaseSource<C> &from, const PhaseTarget<Real> &target, int i,
                           int phase, bool is_inside, bool &lost)
@@ -74,8 +73,8 @@ LW_DEVICE void make_phase(const OlsArgs &a, const Inner &inner, const PhaseSourc
     put_made<PAIRED>(a, c[0], has, target.y + ((int64_t)i * post.rate + phase) * target.step, target.second, lost);
 }
 
-/* Make the outputs of a hop's samples; this is thread t of T. Neighbouring threads make neighbouring outputs. Each keeps to a
- * phase, so that it loads its weights once (or several times, if a sample has more outputs than there are threads). */
+/* Make the outputs of a hop's samples, by thread t of T. Adjacent threads make adjacent outputs. A thread makes outputs of one
+ * phase, and loads its weights once; if a sample has more outputs than T, it makes several phases one after the other. */
 template <bool PAIRED, int T, class Inner, class C, class Real>
 LW_DEVICE void make_phases_by(const OlsArgs &a, const PhaseSource<C> &from, const PhaseTarget<Real> &target, int t, bool &lost)
 {
@@ -121,7 +120,7 @@ LW_DEVICE void make_phases(const OlsArgs &a, const PhaseSource<C> &from, const P
         make_phases_by<PAIRED, T, InnerPhase<Real, 2, 6>>(a, from, target, t, lost);
 }
 
-/* Write a segment, which v holds with re and im swapped, to the team's regions in order. */
+/* Write a segment, v with re and im swapped, to the team's regions in order. Barriers of the team stand before and after. */
 template <class F> LW_DEVICE void share_segment(const typename F::C (&v)[F::E], typename F::C *shared, int t)
 {
     F::Team::sync();                    /* the team has read its regions */
@@ -131,10 +130,10 @@ template <class F> LW_DEVICE void share_segment(const typename F::C (&v)[F::E], 
     F::Team::sync();
 }
 
-/* Time fast. */
+/* Epilogue, time fast. */
 struct MakeSeries : Epilogue {
     static constexpr bool MAKES = true;
-    bool lost;                      /* this thread has made a power beyond the range */
+    bool lost;                      /* this thread has made a power that the stored type cannot hold */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
@@ -152,7 +151,7 @@ struct MakeSeries : Epilogue {
             store_phases<F, PAIRED>(v, a, p, output, shared, t);
     }
 
-    /* Store powers: row i of the outputs belongs to row i of the series, one real each. */
+    /* Store powers, one real for each value of the hop. */
     template <class F, bool PAIRED, bool WHOLE>
     LW_DEVICE void store_powers(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
     {
@@ -177,7 +176,7 @@ struct MakeSeries : Epilogue {
         lost |= powers.are_lost(a.post);
     }
 
-    /* Store amplitudes: a loop, so that there is only one copy of their many instructions. */
+    /* Store amplitudes, in a loop that is not unrolled: see the top. */
     template <class F, bool PAIRED>
     LW_DEVICE void store_made(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output,
                               typename F::C *shared, int t)
@@ -212,7 +211,7 @@ struct MakeSeries : Epilogue {
     }
 };
 
-/* Time slow. PAIRED: transforms of two real channels. */
+/* Epilogue, time slow. PAIRED: each transform has two real channels. */
 template <bool PAIRED> struct MakeChannels : ChannelEpilogue {
     static constexpr bool MAKES = true;
     bool lost;

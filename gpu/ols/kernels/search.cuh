@@ -1,27 +1,27 @@
 /* search.cuh - epilogues of the overlap-save kernels that search the series instead of storing it (signal/search.h).
  *
- *   FindCrossings   once per filter, each thread compares the largest of its outputs (of their squares if complex) in its
- *                   registers with the limit. Only if a thread of the warp meets it, the outputs are looked at one by one; those
- *                   of the wrong sign are left out. Only crossings are stored, and no barrier is needed
- *   KeepBest        the strength of each output's best filter so far stands in shared memory: E values per thread, in 16-byte
- *                   accesses of adjacent words. An output that beats it is written to the arrays with its filter's number; the
- *                   arrays begin as NaN and -1. One block must process all filters of a segment. (Keeping the numbers in shared
- *                   memory until all filters are done took 6% longer.)
+ *   FindCrossings   for each filter, each thread compares the largest of its outputs (of their squares if complex) with the limit,
+ *                   in registers. Only if a thread of the warp reaches the limit are the outputs tested one by one, with their
+ *                   sign. Only crossings are stored, and no barrier is needed
+ *   KeepBest        shared memory has the strength of each output's best filter so far: E values per thread, in 16-byte accesses
+ *                   of adjacent words. A stronger output is written to the arrays with its filter's number; the arrays begin as
+ *                   NaN and -1. One block must process all filters of a segment. (Keeping the numbers in shared memory until all
+ *                   filters are done took 6% longer.)
  *
- * Outputs, and so their squares, may have any size. If the square of a limit might overflow or underflow, every output counts as
- * meeting it, and all are looked at. Complex outputs are first divided by the largest value of the segment's spectrum. */
+ * Outputs may have any size. FindCrossings: if a scale's square might overflow or underflow, all outputs are tested one by one.
+ * KeepBest: complex outputs are divided by the largest value of the segment's spectrum before they are squared. */
 #pragma once
 
 #include "gpu/device/search.cuh"
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
-/* Places of the two series of a segment, or of its only one: */
+/* Places of the two series of a segment, or of its only series. */
 struct SearchPlace {
-    int64_t index[2];               /* index on the axis of the first output */
-    int64_t output[2];              /* its place in the arrays of the best filter */
+    int64_t index[2];               /* axis index of the first output */
+    int64_t output[2];              /* place of the first output in the arrays of the best filter */
     int64_t channel[2];             /* channel in the data set */
-    int want[2];                    /* outputs */
+    int want[2];                    /* wanted outputs */
 };
 
 LW_DEVICE int row_of(const OlsArgs &a, int segment) { return segment < a.n_steps ? 0 : segment / a.n_steps; }
@@ -42,7 +42,7 @@ template <bool PAIRED> LW_DEVICE SearchPlace search_place(const OlsArgs &a, cons
     return s;
 }
 
-/* Time slow. number: the team's number. Teams beyond the last channel find nothing; they are treated as the first channel. */
+/* Return the places for time slow. number: the team's transform; beyond the last channel no output is wanted (channel: 0). */
 template <bool PAIRED> LW_DEVICE SearchPlace search_place(const OlsArgs &a, const TimeSlowPlace &p, int row, int number)
 {
     const int64_t first = row * a.step, channel = (int64_t)number * (PAIRED ? 2 : 1);
@@ -67,7 +67,7 @@ LW_DEVICE double size_of(double x) { return fabs(x); }
 
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
-/* Return whether one of the thread's outputs may meet the limit; v holds them with re and im swapped. */
+/* Return whether one of the thread's outputs may be a crossing; v has re and im swapped. */
 template <class F, int DISCARD, bool PAIRED>
 LW_DEVICE bool may_cross(const typename F::C (&v)[F::E], const OlsArgs &a, typename F::Real scale, typename F::Real second_scale)
 {
@@ -91,7 +91,7 @@ LW_DEVICE bool may_cross(const typename F::C (&v)[F::E], const OlsArgs &a, typen
     return scale > 0 && (scale * MOST < 1 || scale > MOST || largest * (scale * scale) >= NEAR);
 }
 
-/* Return v[m] for an m unknown at compile time, so that v stays in registers. */
+/* Return v[m] for an m that is not a constant. The chain of selections lets v stay in registers. */
 template <class C, int E> LW_DEVICE C picked(const C (&v)[E], int m)
 {
     C c = v[0];
@@ -143,10 +143,10 @@ LW_DEVICE void find_crossings(const typename F::C (&v)[F::E], const OlsArgs &a, 
         report_crossings<F, PAIRED>(v, a, s, second, 1, f, t);
 }
 
-/* Time fast. A segment's place is computed anew for every crossing, since the transform needs the registers. */
+/* Epilogue, time fast. If there may be crossings, the segment's place is computed anew: the transform needs the registers. */
 struct FindCrossings : Epilogue {
     static constexpr bool FINDS = true;
-    int segment, channels[2];           /* channel numbers in the block */
+    int segment, channels[2];           /* channels: numbers in the block */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &a, const OlsPlace &p, int segment_, int)
@@ -175,7 +175,7 @@ struct FindCrossings : Epilogue {
     }
 };
 
-/* Time slow, likewise. PAIRED: transforms of two real channels. */
+/* Epilogue, time slow, that finds crossings. PAIRED: each transform has two real channels. */
 template <bool PAIRED> struct FindInChannels : ChannelEpilogue {
     static constexpr bool FINDS = true;
 
@@ -199,7 +199,7 @@ template <bool PAIRED> struct FindInChannels : ChannelEpilogue {
 
 /* ---- the best filter ----------------------------------------------------------------------------------------------- */
 
-/* Bytes of a team's strengths: those of the first series, then of the second. */
+/* Bytes of a team's strengths in shared memory: of the first series, then of the second. */
 template <class F, bool PAIRED> constexpr int STRENGTH_BYTES = F::N * (PAIRED ? 2 : 1) * (int)sizeof(typename F::Real);
 
 template <class Real> struct alignas(16) Strengths {
@@ -207,7 +207,7 @@ template <class Real> struct alignas(16) Strengths {
     Real s[N];
 };
 
-/* Return the largest part of the team's values. If the team is more than a warp, its exchange regions are used. */
+/* Return the largest |re| or |im| of the team's values. If the team is more than a warp, its exchange regions are overwritten. */
 template <class F> LW_DEVICE typename F::Real largest_part(const typename F::C (&v)[F::E], typename F::C *shared, int t)
 {
     using Real = typename F::Real;
@@ -230,7 +230,7 @@ template <class F> LW_DEVICE typename F::Real largest_part(const typename F::C (
     return largest;
 }
 
-/* Return the factor for strengths that keeps their squares in range. */
+/* Return the factor of strengths that keeps squares of complex outputs in range. kept: the segment's spectrum. */
 template <class F, bool PAIRED>
 LW_DEVICE typename F::Real strength_factor(const typename F::C (&kept)[F::E], typename F::C *shared, int t)
 {
@@ -241,7 +241,7 @@ LW_DEVICE typename F::Real strength_factor(const typename F::C (&kept)[F::E], ty
     return 1 / max(least, largest_part<F>(kept, shared, t));
 }
 
-/* Initialise the strengths: -infinity; +infinity where no output is wanted, so that nothing beats it. */
+/* Initialise the strengths: -infinity, or +infinity where no output is wanted, since nothing is stronger. */
 template <class F, bool PAIRED>
 LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, const SearchPlace &s, int t)
 {
@@ -261,7 +261,7 @@ LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, co
         }
 }
 
-/* Compare one output with the best so far, and replace that if it is stronger. */
+/* Replace the best output so far, whose strength is `before`, by y of filter f if `strength` is larger. */
 template <class Value, class Real>
 LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, int32_t *number, Value y, int f)
 {
@@ -272,12 +272,12 @@ LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, int
     }
 }
 
-/* Where the best of a thread's outputs are kept, for one or two series. pitch: from output to output in the arrays. */
+/* Places of a thread's best outputs, of one or two series. */
 template <class Value, class Real> struct BestPlace {
-    Real *strengths;
-    Value *values[2];
-    int32_t *numbers[2];
-    int64_t pitch;
+    Real *strengths;                /* shared memory */
+    Value *values[2];               /* best outputs */
+    int32_t *numbers[2];            /* numbers of the best filters */
+    int64_t pitch;                  /* distance from output to output in values and numbers */
 };
 
 template <class F, bool PAIRED>
@@ -293,8 +293,8 @@ LW_DEVICE auto best_place(const OlsArgs &a, const SearchPlace &s, typename F::Re
     return place;
 }
 
-/* Compare the complex outputs of a filter; v holds them with re and im swapped. SQUARED: the scale is squared, and no square leaves
- * its range. The strengths of the next rows are loaded before the branch, which hides their latency. */
+/* Compare the complex outputs v (re and im swapped) of filter f with the best so far. SQUARED: `scale` is already squared, and no
+ * square leaves its range. The strengths of the next rows are loaded before the branch, which hides their latency. */
 template <class F, bool SQUARED, class C, class Real>
 LW_DEVICE void improve_complex(const C (&v)[F::E], const BestPlace<C, Real> &place, Real scale, int discard, int f)
 {
@@ -318,7 +318,7 @@ LW_DEVICE void improve_complex(const C (&v)[F::E], const BestPlace<C, Real> &pla
     }
 }
 
-/* Compare the outputs of a pair. SIGNED: y scale is compared; the scale is negative for the negative sign. */
+/* Compare the outputs of a pair with the best so far. SIGNED: y scale counts, where scale < 0 if the negative sign is sought. */
 template <class F, bool SIGNED, class C, class Real>
 LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &place, Real scale, Real second_scale, int discard,
                             int f)
@@ -343,8 +343,8 @@ LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &pla
     }
 }
 
-/* Compare all outputs of a filter. Outputs are about the inverse of their scale, at most N times that. Scales between LEAST and
- * MOST are therefore far from where squares are lost, and can be squared once, which saves a multiplication per output. */
+/* Compare all outputs of filter f with the best so far. |y| scale is about 1, and at most N. So with scales between LEAST and MOST,
+ * squares stay far from the ends of their range, and the scale can be squared once, which saves a multiplication per output. */
 template <class F, int DISCARD, bool PAIRED>
 LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths,
                             typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
@@ -364,7 +364,7 @@ LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, co
         improve_complex<F, false>(v, place, scale, discard, f);
 }
 
-/* Time fast. The strengths lie behind the team's exchange regions. */
+/* Epilogue, time fast. The strengths lie behind the team's exchange regions. */
 template <class Real> struct KeepBest : Epilogue {
     static constexpr bool FINDS = true;
     Real factor;
@@ -396,7 +396,7 @@ template <class Real> struct KeepBest : Epilogue {
     }
 };
 
-/* Time slow. The strengths of all teams lie behind all regions. */
+/* Epilogue, time slow, that keeps the best filter. The strengths of all teams lie behind all regions. */
 template <class Real, bool PAIRED, int W> struct KeepBestOfChannels : ChannelEpilogue {
     static constexpr bool FINDS = true;
     Real factor;

@@ -1,37 +1,37 @@
-/* thinned.cuh - epilogues of the overlap-save kernels that store every D-th output of the axis only, or its power or amplitude.
+/* thinned.cuh - epilogues of the overlap-save kernels that store only every D-th output of the axis, or its power or amplitude.
  *
- *   time fast   the segment goes to the exchange region, where its outputs stand in order. Thread t of the team then takes the
- *               kept outputs number t, t + T, ..: neighbouring threads store neighbouring outputs (coalesced) and read samples D
- *               apart, free of bank conflicts if D is odd. Costs two more team barriers
- *   time slow   outputs go through the regions in any case; only the rows that are kept are stored
+ *   time fast   the segment goes to the exchange region, where its outputs stand in order. Thread t of the team then takes kept
+ *               outputs t, t + T, ..: adjacent threads store adjacent outputs (coalesced) and read samples D apart, without bank
+ *               conflicts if D is odd. This costs two more team barriers
+ *   time slow   outputs go through the regions in any case; only the kept rows are stored
  *
  * The kernels of interleaved.cuh do this themselves. */
 #pragma once
 
 #include "gpu/ols/kernels/post.cuh"
 
-/* Kept outputs of a hop: output `place` and every D-th after it. `number` counts the first among the block's kept outputs. */
+/* The kept outputs of a hop: output `place` and every D-th output after it. */
 struct KeptOutputs {
-    int64_t number;
-    int place;                      /* PLACES if the hop has none */
+    int64_t number;                 /* number of the first of them among the kept outputs of the block's row */
+    int place;                      /* PLACES if the hop has no kept output */
 };
 
-/* Return the kept outputs of a hop of at most PLACES outputs, whose first output is number `first` of the block's row at rate 1. */
+/* Return the kept outputs of a hop of at most PLACES outputs. first: number of the hop's first output in the block's row. */
 template <int PLACES> LW_DEVICE KeptOutputs kept_outputs(const OlsArgs &a, int64_t first)
 {
     const int64_t axis = a.post.first + first, number = (axis + a.every - 1) / a.every;
     return {number - a.first_kept, clamp_to(number * a.every - axis, PLACES)};
 }
 
-/* Return the place of filter f's kept output `number` in the segment's row. */
+/* Return the place in the output of kept output `number` of filter f, in the segment's row. */
 template <bool PAIRED, class Real>
 LW_DEVICE Real *kept_place(const OlsArgs &a, const OlsPlace &p, int f, int64_t number)
 {
     return (Real *)a.output + (p.output - p.first + f * a.plane + number) * width_of<PAIRED>(a);
 }
 
-/* Store the kept outputs of a hop, or what --post makes of them. `hop` has only outputs at multiples of FOLD, side by side; D and
- * the places of all hops on the axis are multiples of FOLD. */
+/* Store the kept outputs of a hop, or their powers or amplitudes. hop: the outputs at multiples of FOLD, side by side. D and the
+ * axis indices at which hops begin are multiples of FOLD. */
 template <class F, int FOLD, bool PAIRED>
 LW_DEVICE void store_kept(const typename F::C *hop, const OlsArgs &a, const OlsPlace &p, int f, int t)
 {
@@ -60,7 +60,7 @@ LW_DEVICE void store_kept(const typename F::C *hop, const OlsArgs &a, const OlsP
         *a.post.out_of_range = 1;
 }
 
-/* Time fast. */
+/* Epilogue, time fast, that stores the kept outputs. */
 struct StoreThinned : Epilogue {
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
@@ -68,11 +68,11 @@ struct StoreThinned : Epilogue {
     {
         fft.end_backward(v, shared, t);
         share_segment<F>(v, shared, t);
-        store_kept<F, 1, PAIRED>(shared + a.discard, a, p, f, t);     /* the next transform begins with a barrier */
+        store_kept<F, 1, PAIRED>(shared + a.discard, a, p, f, t);     /* no barrier: the next transform begins with one */
     }
 };
 
-/* Time slow. PAIRED: transforms of two real channels. */
+/* Epilogue, time slow, that stores the kept outputs. PAIRED: each transform has two real channels. */
 template <bool PAIRED> struct StoreThinnedChannels : ChannelEpilogue {
     template <class F, int W>
     LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *own, const OlsArgs &a,
@@ -89,7 +89,7 @@ template <bool PAIRED> struct StoreThinnedChannels : ChannelEpilogue {
         __syncthreads();
     }
 
-    /* Store powers or amplitudes of these rows. y: place of channel 0's first output. */
+    /* Store powers or amplitudes of `rows`. y: place of the first row's channel 0 in the output. */
     template <class F, int W>
     LW_DEVICE void store_made(unsigned char *memory, const OlsArgs &a, TimeSlowRows rows, typename F::Real *y, int group)
     {

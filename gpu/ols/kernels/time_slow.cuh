@@ -1,23 +1,23 @@
-/* time_slow.cuh - overlap-save kernel, time slow: time_fast.cuh for samples [axis][channel].
+/* time_slow.cuh - overlap-save kernel, time slow: time_fast.cuh for samples [axis][channel]. A row here is one axis sample.
  *
- * A thread block takes one hop of 2 W adjacent reals of every row (axis sample). These are W transforms, each of a complex channel
- * or of two real ones: a row of n real channels and one of n / 2 complex channels are the same bytes. Each transform has a team of
- * threads and an exchange region. Rows are turned into columns in these regions:
+ * A hop is a segment of a group of adjacent channels: 2 W adjacent reals of each of its rows, W transforms. Each transform takes a
+ * complex channel or two real channels, which are the same bytes of a row. A thread block takes one hop. Each transform has a team
+ * of threads and an exchange region, in which rows are turned into columns:
  *
- *   load    thread i reads the 2 W stored values of row i (i + threads, ..) as one or two wide loads, makes them finite, and
- *           writes one complex value to place i of each team's region: neighbours write neighbours. Each team then reads its own
- *           region.
+ *   load    thread i reads the 2 W stored values of row i (then i + threads, ..) by one or two wide loads, makes them finite, and
+ *           writes one complex value to place i of each team's region; adjacent threads write adjacent places. Each team then
+ *           reads its own region
  *   store   each team writes its outputs to its region at t + T m. Then the block copies rows of 8 W bytes (whole sectors of
- *           memory) in 16-byte stores, W / 2 lanes per row.
+ *           memory) by 16-byte stores, W / 2 lanes a row
  *
- * Shared memory: W regions, each 128 / W bytes (at least 16) larger than a transform needs. So lanes that read one row from
- * several regions meet different banks. There are two block barriers a filter beside the transform's own. Few blocks fit on an SM
- * (at most three), so barriers and loads are hidden only in part. */
+ * Shared memory: W regions, each 128 / W bytes (at least 16) larger than a transform needs, so that lanes that read one row from
+ * several regions meet different banks. There are two block barriers a filter beside the transform's own. At most three blocks fit
+ * on an SM, so barriers and loads are hidden only in part. */
 #pragma once
 
 #include "gpu/ols/kernels/time_fast.cuh"
 
-/* Sizes of a block of W teams of F. */
+/* Sizes of a block that has W teams, each with transform F. */
 template <class F, int W> struct TimeSlowBlock {
     using C = typename F::C;
     using Real = typename F::Real;
@@ -28,10 +28,10 @@ template <class F, int W> struct TimeSlowBlock {
     LW_DEVICE static C *region(unsigned char *memory, int w) { return (C *)(memory + w * STRIDE); }
 };
 
-/* Place of a hop of 2 W reals: indices of its first real, rows that exist, columns that exist. */
+/* Place of a hop. */
 struct TimeSlowPlace {
-    int64_t input, output;
-    int have, want, in_columns, out_columns;
+    int64_t input, output;          /* indices of its first real in the input, and in the output of filter 0 */
+    int have, want, in_columns, out_columns;    /* sample rows lead .. have - 1 exist; wanted output rows; reals of a row of each */
 };
 
 template <int N, int W> LW_DEVICE TimeSlowPlace time_slow_place(const OlsArgs &a, int step, int group)
@@ -48,13 +48,13 @@ template <int N, int W> LW_DEVICE TimeSlowPlace time_slow_place(const OlsArgs &a
     return p;
 }
 
-/* Return whether all the row's reals exist and begin at a multiple of 16 bytes. */
+/* Return whether each row of the hop has all its 2 W reals, which begin at a multiple of 16 bytes. */
 template <int W> LW_DEVICE bool has_whole_rows(const OlsArgs &a, const TimeSlowPlace &p)
 {
     return a.input_second == 2 && p.in_columns == 2 * W && a.rows_aligned;
 }
 
-/* Load a row's reals, zero where they do not exist. WHOLE: all 2 W exist, aligned to a vector. */
+/* Load a row's reals, zero beyond `columns`. WHOLE: all 2 W exist, aligned to a vector. single: real samples, read as complex. */
 template <class Real, class Stored, int W, bool WHOLE>
 LW_DEVICE void load_row(Real (&row)[2 * W], const Stored *x, int columns, bool single, bool &met)
 {
@@ -71,13 +71,13 @@ LW_DEVICE void load_row(Real (&row)[2 * W], const Stored *x, int columns, bool s
     } else {
 #pragma unroll
         for (int i = 0; i < 2 * W; ++i) {
-            const int column = single ? i / 2 : i;          /* real samples read as complex ones have no odd columns */
+            const int column = single ? i / 2 : i;          /* column in the input; imaginary parts are not there if single */
             row[i] = (single && i % 2) || column >= columns ? (Real)0 : finite_of<Stored>(converted<Real>(x[column]), met);
         }
     }
 }
 
-/* Load the rows of a hop into the regions. thread: number of this thread among the W teams. */
+/* Load the rows of a hop into the regions. thread: number of this thread in the block. Return whether a sample was not finite. */
 template <class F, int W, class Stored, bool WHOLE>
 LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, int thread)
 {
@@ -128,19 +128,19 @@ template <class F, int W> LW_DEVICE void store_vector(typename F::Real *to, cons
         put((float2 *)to, repacked<float2>(v));
 }
 
-/* Rows begin, begin + every, .. before row `end` of a hop. */
+/* The rows begin, begin + every, .. of a hop's outputs that come before row `end`. */
 struct TimeSlowRows {
     int begin, every, end;
 };
 
-/* Store these rows of all teams' outputs from the regions. y: place of the first row's first real. */
+/* Store `rows` of all teams' outputs from the regions. y: place of the first row's first real in the output. */
 template <class F, int W>
 LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, TimeSlowRows rows,
                           typename F::Real *y, int thread)
 {
     using B = TimeSlowBlock<F, W>;
     using Real = typename F::Real;
-    constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* vector stores per row */
+    constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* EACH: vector stores per row */
     if (p.out_columns == 2 * W && a.output_pitch % V == 0) {
         constexpr int ROWS = B::THREADS / EACH;             /* rows that the block stores at a time */
         const int part = thread % EACH, first = thread / EACH, step = ROWS * rows.every;
@@ -163,7 +163,7 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlo
     }
 }
 
-/* Write a team's outputs, which v holds with re and im swapped, to its region. Afterwards all teams' outputs are there. */
+/* Write a team's outputs, v with re and im swapped, to its region. At return all teams have written theirs. */
 template <class F> LW_DEVICE void share_outputs(const typename F::C (&v)[F::E], typename F::C *own, int t)
 {
     F::Team::sync();                    /* the team has read its region */
@@ -173,7 +173,7 @@ template <class F> LW_DEVICE void share_outputs(const typename F::C (&v)[F::E], 
     __syncthreads();
 }
 
-/* An Epilogue (time_fast.cuh) for time slow. `begin` is called when all spectra of a hop are complete. */
+/* The base of epilogues (Epilogue, time_fast.cuh) for time slow. `begin` is called when all spectra of a hop are complete. */
 struct ChannelEpilogue : Epilogue {
     template <class F>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_time_slow(const OlsArgs 
     fft.load((const C *)a.bank, t);
     C v[F::E], kept[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
-        /* Adjacent groups come one after the other: blocks that run at the same time share sectors and rows of memory. */
+        /* Adjacent segments are adjacent groups of channels, so that blocks that run at a time share sectors and rows of memory. */
         const int row = step.segment / a.n_groups, group = step.segment - row * a.n_groups;
         const TimeSlowPlace p = time_slow_place<F::N, W>(a, row, group);
         if (Finish::FINDS)
