@@ -12,10 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* BLOCK samples are read at a time. Phases are computed for TURN samples; those of further TURN samples differ by a factor. */
+/* BLOCK samples are read at a time. Phases are computed for TURN samples; those of the next TURN samples are these times a
+ * factor. */
 enum { BLOCK = 1 << 16, TURN = 256 };
 
-static const char *const fraction_column[] = {"fractional_index", NULL};     /* missing in results of earlier versions */
+static const char *const fraction_column[] = {"fractional_index", NULL};     /* a column that results of earlier versions lack */
 enum { LEAST_COLUMNS = 4, MOST_COLUMNS = 6 };
 static const char *const channel_columns[] = {"residual", "detection_limit", "dense"};
 
@@ -177,7 +178,7 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
         if ((rc = lw_reader_read(lines->verify->reader, &slab, err)))
             break;
         for (int64_t i = 0; i < count; i++) {
-            /* A dense transform used every sample, non-finite ones as 0 with --nan zero only. A sparse one left them out. */
+            /* A dense transform used every sample, non-finite ones set to 0 by --nan zero only. A sparse one left them out. */
             const struct lw_op_spec *const op = &lines->verify->job.op;
             const struct lw_type type = op->input;
             const double re = lw_type_number(type, raw, type.is_complex ? 2 * i : i),
@@ -206,7 +207,7 @@ static double allowed_of(const struct lw_verify *verify, const struct channel *c
     const bool is_double = verify->job.op.precision == LW_DOUBLE;
     const double e = is_double ? 1e-16 : 5e-8, leakage = is_double ? 1e-6 : 1e-3;
     const double dense = 6 * e * log2(2 * (double)samples_of(verify)) * sqrt(channel->power) + 1e-15 * channel->largest;
-    const double places = 4 * DBL_EPSILON * (double)samples_of(verify) * channel->largest;      /* rounding of frequencies */
+    const double places = 4 * DBL_EPSILON * (double)samples_of(verify) * channel->largest;      /* frequencies are rounded */
     const double left = channel->is_refined ? 6 * sqrt(channel->residual * channel->power) + places : 0;
     const double missing = (double)channel->n_missing * channel->most;
     if (channel->is_dense)

@@ -175,7 +175,7 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
     return rc;
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------- */
+/* ---- rows and their rms values ------------------------------------------------------------------------------------ */
 
 int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int64_t end, struct lw_verify_samples *samples,
                    struct lw_error *err)

@@ -57,8 +57,8 @@ int64_t lw_verify_all(const struct lw_verify_pieces *pieces)
     return pieces->choice.n_channels * pieces->choice.n_rows * pieces->choice.in_row;
 }
 
-/* Return the number of the i-th piece to take: the first piece of a random channel, the last of another, then cards of the deck.
- * The pieces of a channel have consecutive numbers. */
+/* Return the number of the i-th piece to take: the first and the last piece of random channels, then cards of the deck. The pieces
+ * of a channel have consecutive numbers. */
 static int64_t deal(struct lw_verify *verify, struct lw_verify_pieces *pieces, int64_t i)
 {
     const int64_t n = pieces_of_channel(pieces);

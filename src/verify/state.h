@@ -34,7 +34,7 @@ struct lw_verify_shape {
     const struct lw_search *search;
     bool is_image;
     int64_t segment_rows, segment_columns; /* size of a segment, or of a direct sum's taps; its outputs share rounding errors */
-    double segment_values;                 /* values in it, by which its energy is divided for the mean square */
+    double segment_values;                 /* values in a segment: its energy divided by these is its mean square */
     double *promises;                      /* owned; [n_filters], error bound of outputs whose segment has an rms value of 1 */
 };
 
@@ -100,7 +100,7 @@ struct lw_verify_samples {
     int64_t channel, begin, end;     /* rows [begin, end), as positions in the view */
     double complex *values;          /* [(end - begin) x columns]; 0 where masked or not finite */
     unsigned char *marks;            /* LW_MARK_... of each value */
-    double *levels;                  /* [n_levels], for groups of columns: largest rms value of the segments of outputs */
+    double *levels;                  /* [n_levels], for each group of output columns: largest rms value of a segment */
     int64_t n_levels, level_columns; /* number of groups; columns of a group */
 };
 

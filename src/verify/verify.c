@@ -68,7 +68,7 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
 }
 
 /* Print a line of the table. A sample of n among N values misses all of K wrong values, wherever they lie, with a probability of
- * about (1 - n / N)^K. The line has the least K for which the sample has at least one of them with 95%. */
+ * about (1 - n / N)^K. The line has the least K of which the sample has one or more with a probability of 95%. */
 static void print_row(const struct lw_verify_row *row)
 {
     const double part = (double)row->n_checked / (double)lw_max64(1, row->n_all);
