@@ -72,7 +72,7 @@ struct lw_word {
     const struct lw_filter_kind *kind;
 };
 
-/** Return word `number`, from 0, of the given sorts; a word without a name: there are not so many. */
+/** Return word `number`, from 0, of the given sorts; past the last, a word without a name. */
 struct lw_word lw_word_at(unsigned sorts, int number);
 
 /** Return the word of a name among the given sorts; a word without a name: there is none. */

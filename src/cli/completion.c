@@ -44,7 +44,7 @@ struct visitor {
     void (*visit)(FILE *file, const struct lw_option *option);
 };
 
-/* Print the options that may follow `command` ("", "plan ") and `name` (of a job, say), except those within other options. */
+/* Print the options that may follow `command` ("", "plan ") and `name` (such as a job's), but none within other options. */
 static void visit_command(const struct visitor *each, const char *command, const char *name, enum lw_action action,
                           const struct lw_job_ops *job, const struct lw_filter_kind *kind)
 {
@@ -173,7 +173,7 @@ void lw_completion_bash(FILE *file)
 
 /* ---- zsh ----------------------------------------------------------------------------------------------------------- */
 
-/* Print the first `length` characters of `text`, with a backslash before those in `special`. */
+/* Print the first `length` characters of `text`, with a backslash before characters in `special`. */
 static void print_escaped(FILE *file, const char *text, size_t length, const char *special)
 {
     for (size_t i = 0; i < length; i++) {

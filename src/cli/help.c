@@ -356,7 +356,7 @@ static void print_usage(struct page *page, const struct lw_command *command, con
     page_code(page, usage);
 }
 
-/* Return an example. That of a job is also for synth; that of another command names one job, so that other jobs have none. */
+/* Return an example. The job's own is also for synth. Another command's example names one job; for other jobs: NULL. */
 static const char *example_of(const struct lw_command *command, const struct lw_job_ops *job)
 {
     if (job && (!command || command->action == LW_ACTION_SYNTH))

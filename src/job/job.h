@@ -46,7 +46,7 @@ enum lw_noise {
     LW_NOISE_RMS,               /* measured in a pass of its own: the median of the rms values of pieces of the axis */
 };
 
-/* Parameters of a search that the run needs beside those of the engine (struct lw_search). */
+/* Parameters of a search for the run; the engine's are in struct lw_search. */
 struct lw_search_request {
     enum lw_noise noise;
     int64_t most_peaks;         /* greatest number of peaks; more end the run */
@@ -88,9 +88,9 @@ struct lw_job {
     int64_t reference_tap;              /* index of the reference tap, which sets the times of outputs, see signal/convolution.h */
     enum lw_boundary boundary;
 
-    struct lw_product products[LW_JOB_PRODUCTS];    /* those of struct lw_op_plan in its order; then the given ones */
+    struct lw_product products[LW_JOB_PRODUCTS];    /* the operation's (struct lw_op_plan), then the given ones */
     int n_products;
-    bool has_filter_dim;                /* the first dimension of arrays is that of the filters */
+    bool has_filter_dim;                /* arrays have a first dimension, which counts filters */
     int n_given;                        /* number of given products, which have `values`: noise, filters, a power spectrum */
     bool has_sums;              /* arrays get datasets of checksums, which follow all products; the plan sets `sums` */
     struct lw_job_sums sums[LW_OP_PRODUCTS];
@@ -131,7 +131,7 @@ struct lw_job_ops {
     const struct lw_option *options;    /* options beyond the common ones of src/cli/commands.h */
     const struct lw_option *synth_options;
     const char *example;                /* command lines for --help */
-    int least_dims, most_dims;          /* fewest and most dimensions of the input; beyond, those of length 1 are dropped */
+    int least_dims, most_dims;          /* fewest and most dimensions of the input; if it has more, those of length 1 are dropped */
     int join;                           /* dimension along which several files are joined, see struct lw_reader_request */
     bool needs_all;                     /* the job needs every sample, so that gaps are an error */
     bool is_isolated;                   /* the job reads no samples beside the chosen ones */

@@ -89,7 +89,7 @@ int lw_samples_choose(const struct lw_plot *plot, struct lw_samples *samples, st
 /** Add a panel. @return  the panel, all zeros; NULL: there is no room for it */
 struct lw_shown *lw_samples_add(struct lw_samples *samples);
 
-/** Gather and draw all panels. @param what  what the panels are, for the note: "series" @param more  end of the note, or "" */
+/** Gather and draw all panels. @param what  word for the panels in the note: "series" @param more  end of the note, or "" */
 int lw_samples_draw(struct lw_plot *plot, struct lw_samples *samples, const char *what, const char *more, struct lw_error *err);
 void lw_samples_release(struct lw_samples *samples);
 

@@ -25,7 +25,7 @@ struct peak {
 struct peaks {
     struct lw_plot *plot;
     bool is_image;
-    void (*visit)(struct peaks *p, const double *row);     /* what the pass under way does with each chosen row */
+    void (*visit)(struct peaks *p, const double *row);     /* called for each chosen row in the pass under way */
     struct lw_option_range channels;    /* chosen channels; -1: open end */
     double begin, end;                  /* --from and --to, seconds from the start of the signal; infinite: not given */
     double low[N_COLUMNS], high[N_COLUMNS];     /* least and largest value of each column, over the chosen rows */

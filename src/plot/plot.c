@@ -260,7 +260,7 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
     return rc;
 }
 
-/* Read --limits LOW:HIGH, of which one may be left out. */
+/* Read --limits LOW:HIGH. Either LOW or HIGH may be left out. */
 static int read_limits(struct lw_plot *plot, struct lw_error *err)
 {
     const char *const text = lw_options_text(plot->given, "limits"), *const colon = text ? strchr(text, ':') : NULL;

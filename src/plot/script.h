@@ -3,9 +3,9 @@
  *     begin -> data ... -> panels begin -> panel, plot lines ... -> end
  *
  * Callers write numbers to `file` themselves, but texts of files and users only by lw_script_text. It puts a text between double
- * quotes, and writes all but letters, digits and a few signs as \ooo, which gnuplot decodes after it has parsed the line. (Doubled
- * single quotes are not safe: at the beginning of a string, gnuplot takes them for an empty one.) gnuplot draws to its standard
- * output from data in the text itself, so that the text names no file. */
+ * quotes, and writes all but letters, digits and a few signs as \ooo. gnuplot decodes \ooo after it has parsed the line. (Doubled
+ * single quotes are not safe: at the beginning of a string, gnuplot takes them for an empty string.)
+ * The text names no file: gnuplot draws to its standard output, and the data stand in the text itself. */
 #pragma once
 
 #include "plot/raster.h"

@@ -67,7 +67,7 @@ static int choose_dataset(const char *name, const struct lw_subject_hints *hints
     return LW_OK;
 }
 
-/* ---- what its dimensions are --------------------------------------------------------------------------------------- */
+/* ---- meaning of the dimensions --------------------------------------------------------------------------------------- */
 
 const char *lw_subject_dimension(const struct lw_plot_subject *subject, int dimension)
 {
@@ -158,7 +158,7 @@ int lw_subject_open(const char *name, const struct lw_subject_hints *hints, stru
     *subject = (struct lw_plot_subject){.x = -1, .y = -1, .z = -1};
     if (!(subject->notes = lw_alloc(sizeof *subject->notes, "attributes", err)))
         return LW_ESYSTEM;
-    if (hints->joined) {    /* names and attributes are those of the first of many files */
+    if (hints->joined) {    /* the first of many files gives names and attributes */
         subject->info = *lw_reader_info(hints->joined);
         name_it(subject);
     } else if ((rc = choose_dataset(name, hints, subject, err))) {

@@ -94,7 +94,7 @@ static int check_identity(const struct lw_setup *setup, const struct lw_journal 
                    "over with --resume never", result, visitor.key, visitor.was, visitor.is);
 }
 
-/* ---- what an earlier run has left -------------------------------------------------------------------------------------- */
+/* ---- the journal of an earlier run --------------------------------------------------------------------------------------- */
 
 int lw_checkpoint_fail(const struct lw_checkpoint *checkpoint, const char *key, struct lw_error *err)
 {

@@ -3,8 +3,8 @@
  *     RESULT.lapwing-part      the incomplete result (io/write)
  *     RESULT.lapwing-journal   the journal: identity of the run (program, inputs, options, processor), and the work in the file
  *
- * A run goes on with an earlier one only if both have the same identity. Lines of the journal about the work itself belong to the
- * journal's user: stream/resume.h for a streamed run, sparse/resume.c for a sparse one. stop.h notes signals and the end of
+ * A run goes on with an earlier one only if both have the same identity. Lines of the journal about the work are written and read
+ * by the journal's user: stream/resume.h for a streamed run, sparse/resume.c for a sparse one. stop.h notes signals and the end of
  * --time-limit; grant.h knows the end of a Slurm job.
  *
  *     open    with --resume: read the earlier run's journal, and check its identity
@@ -27,7 +27,7 @@ struct lw_checkpoint {
     struct lw_journal *journal;         /* owned, on rank 0: journal of this run */
     bool is_stored;                     /* a journal of this run or of the one it continues is on disk */
     double every_s, due;                /* seconds between checkpoints; time by lw_now of the next one */
-    double limit_s;                     /* --time-limit in seconds of lw_stop_elapsed; 0: what Slurm grants */
+    double limit_s;                     /* --time-limit, in seconds of lw_stop_elapsed; 0: the end of the Slurm job counts */
     double last_poll, longest_s;        /* time by lw_now of the last poll; longest time between two polls, seconds */
 };
 

@@ -94,7 +94,7 @@ static int check_names(const struct each *each, struct lw_error *err)
     return rc;
 }
 
-/* ---- what is to be made -------------------------------------------------------------------------------------------------- */
+/* ---- the groups to make -------------------------------------------------------------------------------------------------- */
 
 static int choose_part(const struct lw_options *options, struct each *each, struct lw_error *err)
 {
@@ -132,7 +132,7 @@ static int keep_output(const struct lw_options *options, struct each *each, stru
     return LW_OK;
 }
 
-/* ---- what lies beside a file --------------------------------------------------------------------------------------------- */
+/* ---- neighbours of an input ---------------------------------------------------------------------------------------------- */
 
 static bool is_given(const struct lw_job_ops *ops, const struct lw_options *options, const char *name)
 {
@@ -334,7 +334,7 @@ struct input {
 /* Cost of all results of the part to make. */
 struct totals {
     struct tally tally;
-    int64_t n, n_by_size;       /* number of results; those of them that are estimated by size */
+    int64_t n, n_by_size;       /* number of results; number of results estimated by size */
     struct lw_planned largest, last;    /* plans of the first and the last result that was planned */
     double last_bytes;          /* size of the input of `last`; 0: planning it failed */
     int64_t host_bytes, device_bytes;   /* most of any result */

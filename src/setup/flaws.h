@@ -21,5 +21,5 @@ void lw_flaws_widen(struct lw_flaws *flaws, int64_t first, int64_t end, bool is_
 /** Add the counts of `more`, and extend the range by its range. */
 void lw_flaws_add(struct lw_flaws *flaws, const struct lw_flaws *more);
 
-/** Combine the flaws of all ranks; n_sought stays that of this rank. Collective. */
+/** Combine the flaws of all ranks, all but n_sought. Collective. */
 void lw_flaws_sum(struct lw_comm *comm, struct lw_flaws *flaws);

@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* BLOCK samples are read at a time. Phases are computed for TURN samples; those of the next TURN samples are these times a
- * factor. */
+/* BLOCK samples are read at a time. Phases are computed once for TURN samples; each next TURN samples add one common factor. */
 enum { BLOCK = 1 << 16, TURN = 256 };
 
 static const char *const fraction_column[] = {"fractional_index", NULL};     /* a column that results of earlier versions lack */
