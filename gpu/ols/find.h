@@ -46,8 +46,7 @@ cudaError_t lw_cuda_find_crossings(const struct lw_series *series, const struct 
 cudaError_t lw_cuda_find_best(const struct lw_series *series, int64_t first, int64_t count, void *values, int32_t *filters,
                               cudaStream_t stream);
 
-/* Statistics of the blocks first .. first + count - 1 of the axis. A block of this header is `every` outputs of one channel and
- * filter. */
+/* Statistics of the blocks first .. first + count - 1 of the axis. A block here is `every` outputs of one channel and filter. */
 struct lw_statistics {
     int64_t first, count, every;
     int64_t n_outputs;              /* outputs on the whole axis; its last block may be shorter */

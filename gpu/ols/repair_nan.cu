@@ -2,7 +2,7 @@
  *
  * A warp takes 32 consecutive axis samples of one channel, one per thread: coalesced for [channel][axis], strided for
  * [axis][channel]. A flaw spoils the outputs from its own position to `span` later. For each flaw a warp overwrites outputs only up
- * to the next flaw: every spoilt output is written once, and the work is linear in the block's size. */
+ * to the next flaw: every spoilt output is written once (interpolated: a few times), and the work is linear in the block's size. */
 #include "gpu/ols/repair_nan.h"
 
 #include "gpu/device/post.cuh"
@@ -98,8 +98,8 @@ __device__ static void spoil_sample(const lw_repair &r, int64_t channel, int64_t
             spoil(r, channel, i * r.post.rate + phase);
 }
 
-/* Overwrite, with one warp, the interpolated outputs that the flaw at input sample p spoils, up to those that the next flaw spoils.
- * The newest input sample that sample s of the block's series depends on is s + M - 1 + before. */
+/* Overwrite, with one warp, the interpolated outputs of samples that the flaw at input sample p spoils, up to the samples that the
+ * next flaw spoils. Sample s of the block's series depends on the input samples up to s + M - 1 + before. */
 template <typename Real, typename Stored>
 __device__ static void spoil_interpolated(const lw_repair &r, int64_t channel, int64_t p)
 {

@@ -1,8 +1,8 @@
 /* search.c - memory and steps of a search in the series of a block (signal/search.h).
  *
- * If the filtering kernel can search (lw_cuda_ols_plan.finds), it is launched once for the crossings, once for the best filter, and
- * once for the series, as far as each is wanted. Otherwise the series that the search needs (the block's outputs and their
- * neighbours on the axis) goes to work memory at its full rate, and the kernels of gpu/ols/find.h search it there. */
+ * If the filtering kernel can search (lw_cuda_ols_plan.finds), it is launched once each for the crossings, the best filter and the
+ * series, as far as these are wanted. Otherwise the series that the search needs goes to work memory at its full rate: the block's
+ * outputs and their neighbours on the axis. The kernels of gpu/ols/find.h search it there. */
 #include "base/integers.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"

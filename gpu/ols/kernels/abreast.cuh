@@ -223,7 +223,7 @@ LW_DEVICE void store_pairs(const float2 (&v)[32], const OlsArgs &a, const Abreas
     const int64_t advance = E * a.output_pitch;
 #pragma unroll
     for (int m = FIRST; m < E; ++m) {
-        if (B::P > 1 && m == HALF && FIRST < HALF) {        /* the other half */
+        if (B::P > 1 && m == HALF && FIRST < HALF) {        /* rows 1024 further */
             row += HALF * E;
             y += HALF * advance;
         }

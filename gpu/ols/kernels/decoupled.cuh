@@ -1,9 +1,9 @@
 /* decoupled.cuh - overlap-save kernel, time fast, for long segments and several filters: 12288 = 12 x 1024 points in one block, or
  * 24576 = 24 x 1024 in the two blocks of a cluster. Its warps hardly ever wait for each other.
  *
- * A block has twelve warps. Each warp owns one transform of 1024 points and a twelfth of the block's radix-12 (24) butterflies.
- * Between these two stages values go from warp to warp through an exchange set in shared memory. There are two sets: `put` fills
- * one while `take` empties the other, one exchange behind:
+ * A block has twelve warps. Each warp owns a transform of 1024 points and a twelfth of the block's butterflies: radix 12, or 24 for
+ * two blocks on the way back. Between these two stages values go from warp to warp through an exchange set in shared memory. There
+ * are two sets: `put` fills one while `take` empties the other, one exchange behind:
  *
  *     put           forward: samples, radix 12           filter f: product, 1024 points back
  *     take          forward: 1024 points, the spectrum   filter f: radix 12, outputs
@@ -22,8 +22,8 @@
  *
  *     X[2 q + b] = sum over n < 12288 of (x[n] + (-1)^b x[n + 12288]) u^(b n) exp(-2 pi i q n / 12288)
  *
- * On the way back block b owns the butterflies n = 512 b .. 512 b + 511. A warp keeps half of its values. It sends the other half
- * to the warp of its number in the other block, the peer, once the peer has announced that its region is free (`may_send`).
+ * On the way back block b owns the butterflies n = 512 b .. 512 b + 511. A warp keeps half of its values, and sends the other half
+ * to the warp of its number in the other block (its peer). Before, the peer has announced that its region is free (`may_send`).
  *
  * Shared memory, 225 KB (one block an SM): two sets of 12 regions of 8704 bytes, one a warp, in which a warp also exchanges its 32
  * x 32 points without bank conflicts (rows padded by 16 bytes); the twiddles of the 32 x 32 transform; w and w^2 of each butterfly
@@ -309,7 +309,7 @@ LW_DEVICE void put_samples(DecoupledSets<D> &sets, const OlsArgs &a, int segment
             continue;
         const float4 w = sets.weights()[n];
         split_rows<D>(v[turn], {w.x, w.y}, {w.z, w.w});
-        if (D::BLOCKS == 1)         /* v of two blocks differs, but their verdicts must not: there load_rows tests the samples */
+        if (D::BLOCKS == 1)         /* two blocks differ in v, but must find the same: there load_rows has tested the samples */
             spoilt = spoilt || !isfinite(v[turn][0].x) || !isfinite(v[turn][0].y);
 #pragma unroll
         for (int r = 0; r < 12; ++r)

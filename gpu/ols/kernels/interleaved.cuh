@@ -107,7 +107,7 @@ struct InterleavedHop {
 template <class F, int W, int VALUE_BYTES, bool CHECKED>
 LW_DEVICE void prefetch_rows(unsigned char *tile, const OlsArgs &a, const char *from, int have)
 {
-    constexpr int ROW = 2 * W * VALUE_BYTES / 16, ROWS = InterleavedBlock<F, W>::THREADS / ROW;     /* copies a row; rows at once */
+    constexpr int ROW = 2 * W * VALUE_BYTES / 16, ROWS = InterleavedBlock<F, W>::THREADS / ROW;   /* copies a row; rows at a time */
     static_assert(2 * W * VALUE_BYTES % 16 == 0 && F::N % ROWS == 0, "rows are copied by 16 bytes");
     const int row = threadIdx.x / ROW;
     const int64_t pitch = a.input_pitch * VALUE_BYTES;

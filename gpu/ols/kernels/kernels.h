@@ -7,8 +7,8 @@
  * outputs are float (single) or double, complex if input or taps are. Time fast is the layout [channel][axis], time slow the other.
  *
  *   LW_CUDA_SEGMENTS   overlap-save in registers and shared memory. Segment j is the N input samples from j hop - lead on, lead =
- *                      discard - (M - 1). Its first `lead` samples count as zero, as do samples beyond the block, so that an
- *                      output's bits depend only on its place in the global grid of segments.
+ *                      discard - (M - 1). Its first `lead` samples count as zero, as do samples beyond the block. So an output's
+ *                      bits depend only on its place in the global grid of segments.
  *   LW_CUDA_DIRECT     the sum itself, for short filters; any block gives the same bits.
  *   LW_CUDA_TOO_LONG   the taps exceed the longest segment on this architecture: nothing is computed here.
  *
@@ -85,7 +85,7 @@ struct lw_cuda_ols_plan {
 };
 
 /** Choose the kernel for a spec. Pure; needs no device.
- * @return LW_OK; LW_ECONFIG if there is no kernel of length `segment`, or if it is too short for the taps (the message names the
+ * @return LW_OK. LW_ECONFIG if there is no kernel of length `segment`, or if it is too short for the taps (the message names the
  *         legal lengths), or if there are no more than `nth_best` kernels. If no kernel has segments long enough for the taps:
  *         LW_OK with path LW_CUDA_TOO_LONG, whatever `segment` is */
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, struct lw_cuda_ols_plan *out,

@@ -255,8 +255,8 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
 }
 
 /* An epilogue is the part of a kernel that stores outputs, does --post, or searches. The kernel calls `begin` when the spectrum of
- * a segment is complete, `finish` when only the last stage of a filter's way back is left, and `end` when the block has no more to
- * do. Epilogues derive from this one, which does nothing. */
+ * a segment is complete, `finish` when only the last stage of a filter's way back is left, `end` when the block has ended its work.
+ * Epilogues derive from this one, which does nothing. */
 struct Epilogue {
     static constexpr bool MAKES = false, FINDS = false;     /* whether it does --post; whether it searches */
 

@@ -31,7 +31,7 @@ template <class F, int W> struct TimeSlowBlock {
 /* Place of a hop. */
 struct TimeSlowPlace {
     int64_t input, output;          /* indices of its first real in the input, and in the output of filter 0 */
-    int have, want, in_columns, out_columns;    /* sample rows lead .. have - 1 exist; wanted output rows; reals of a row of each */
+    int have, want, in_columns, out_columns;    /* rows of samples (from `lead` on) and outputs that exist; reals of these rows */
 };
 
 template <int N, int W> LW_DEVICE TimeSlowPlace time_slow_place(const OlsArgs &a, int step, int group)
