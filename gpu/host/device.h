@@ -30,13 +30,13 @@ static inline const struct lw_device *lw_cuda_device_of(const struct lw_engine *
 
 /** Choose the visible device whose number is spec->node_rank modulo their count, create its context, and fill *device.
  * LW_ECONFIG if the node has more ranks than visible devices, and ranks may not share a device. LW_ESYSTEM if there is no device,
- * or none that this build has code for. */
+ * or this build has no code for the chosen device. */
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err);
 
 /** Create the context before lw_device_open, to save its time there; lw_device_open reports any failure. May run on any thread. */
 void lw_device_warm_up(const struct lw_engine_spec *spec);
 
-/** Return whether lw_device_open would find a device; `text` is then its name, else the reason. Creates no context. */
+/** Return whether lw_device_open would find a device. `text` names the device, or tells why there is none. Creates no context. */
 bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT]);
 
 LW_C_END

@@ -209,8 +209,8 @@ static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block 
     return rc;
 }
 
-/* Set the seconds that the device was busy with this slot: from `begun` to `done`. Slots overlap, so only the time after the
- * previous slot's `done` counts, unless that slot has been submitted again since. */
+/* Set the seconds that the device was busy with this slot: from `begun` to `done`. Slots overlap, so only the time after the `done`
+ * of the slot that was waited for before counts, unless that slot has been submitted again since. */
 static cudaError_t find_busy(struct lw_op *op, struct slot_cuda *slot)
 {
     struct slot_cuda *const before = op->waited;

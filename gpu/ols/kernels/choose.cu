@@ -21,7 +21,7 @@ static const OlsKernels *const all_kernels[] = {
 
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
 static constexpr int MULTIPROCESSORS = 132;
-static constexpr int64_t MOST_TAPS_ABREAST = 1537;      /* with more, less than a quarter of 2048 points are outputs */
+static constexpr int64_t MOST_TAPS_ABREAST = 1537;      /* more taps leave less than a quarter of 2048 points as outputs */
 static constexpr double RESIDENT_POINTS = 12 * 1024.0 * MULTIPROCESSORS;   /* points of all segments that are resident at a time */
 
 /* Picoseconds per point of a transform back, on the whole device, by kernels whose discard is a constant. They are fitted to

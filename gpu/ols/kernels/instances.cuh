@@ -13,7 +13,7 @@
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
-/* Return an entry with the fields that all kernels set. Real, E, P: the transform; BLOCKS: blocks an SM, a bound of registers. */
+/* Return an entry with the fields that all kernels set. Real, E, P: the transform; BLOCKS: blocks that an SM must hold. */
 template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry(enum lw_layout layout, int discard, int batch)
 {
     OlsKernel k = {};
@@ -30,7 +30,7 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry
     return k;
 }
 
-/* Time fast, time_fast.cuh. DISCARD: values dropped at the front of a segment, -1: chosen at run time. Epilogue: what it stores. */
+/* Time fast, time_fast.cuh. DISCARD: values dropped at the front of a segment; -1: chosen at run time. */
 template <bool PAIRED, class Real, int E, int P, int BLOCKS, int DISCARD, class Epilogue = StoreSeries>
 OlsKernel ols_time_fast_kernel()
 {

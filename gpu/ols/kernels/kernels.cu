@@ -19,8 +19,8 @@ __global__ void ols_roots(double2 *roots, int n)
 }
 
 /* Fill spectra[f] with the bins (1 / N) sum_j taps[f][j] exp(-2 pi i (j + delay) k / N), by the definition, one thread per bin. In
- * a segment's transform, bin m of thread t is k = P (t mod E) + t / E + T m. The order is m, t; in single precision m / 2, t, m %
- * 2, so that a 16-byte load has two bins of a thread. */
+ * a segment's transform, bin m of thread t is k = P (t mod E) + t / E + T m. The order is [m][t], or in single precision
+ * [m / 2][t][m % 2], so that a 16-byte load has two bins of a thread. */
 template <class C> __global__ void ols_spectra(C *spectra, const double2 *roots, const double *taps, bool taps_complex,
                                                int n_filters, int64_t n_taps, int delay, int radix, int outer_radix)
 {
@@ -84,7 +84,7 @@ int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps,
 
 /* ---- the launch ---------------------------------------------------------------------------------------------------- */
 
-/* Thread blocks (or clusters) that the device runs at a time: `each` on each of n_sm multiprocessors (or groups for clusters). */
+/* Thread blocks that the device runs at a time: `each` on each of n_sm multiprocessors. Clusters: n_sm counts groups of these. */
 struct Resident {
     int n_sm, each;
 };

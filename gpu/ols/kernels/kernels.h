@@ -126,7 +126,7 @@ struct lw_cuda_ols_block {
     int64_t best_pitch;                 /* search, time fast: outputs from channel to channel of `values`; 0: `count` */
     int64_t input_pitch;                /* part of a block: input samples from channel to channel; time slow: samples from axis
                                            sample to axis sample; 0: the input is packed */
-    int64_t n_channels;                 /* channels of the block, >= 0; if channels are paired even, except at the data set's end */
+    int64_t n_channels;                 /* channels of the block, >= 0; paired channels: an even number but at the data set's end */
     const struct lw_post_args *post;    /* host; all arguments, if lw_cuda_post_is_needed or plan.fold > 0; else NULL */
     const struct lw_cuda_ols_search *search;    /* host; needs plan.finds. NULL: the series is stored */
 };

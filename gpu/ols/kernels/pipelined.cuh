@@ -27,7 +27,7 @@ struct PipelinedSegment {
     LW_DEVICE int64_t first(const OlsArgs &a) const { return (int64_t)step * a.step; }
     LW_DEVICE bool prefetched() const { return skews >= 0; }
 
-    /* Return a copy from which the compiler cannot compute anything before this point: it would occupy registers too early. */
+    /* Return a copy from which the compiler cannot compute anything before this point, to save registers until here. */
     LW_DEVICE PipelinedSegment late() const
     {
         PipelinedSegment s = *this;

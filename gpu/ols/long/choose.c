@@ -124,8 +124,8 @@ static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out)
 {
-    /* A short series keeps few clusters of the device busy, each with all filters. So the kernels take it if the outputs of their
-     * longest segment are at least half valid, or a third if two blocks hold the segment. */
+    /* A short series keeps few clusters of the device busy, each with all filters. So the kernels take it if at least half of their
+     * longest segment's values are outputs, or two thirds if two blocks hold the segment. */
     const int64_t dropped = (kernel->most_blocks > 1 ? 3 : 2) * (kernel->spec.n_taps - 1);
     const bool is_short = n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && dropped <= kernel->most_segment;
     return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.nth_best == 0 && !is_short &&
