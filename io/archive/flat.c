@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Buffer for numbers that become samples, on the stack of the reading thread. */
+/* Size of the buffer for numbers to be converted, on the stack of the reading thread. */
 enum { BUFFER_BYTES = 64 << 10 };
 
 /* ---- describe ---------------------------------------------------------------------------------------------------------- */
 
-/* Return the bytes of the array; -1: more than 64 bits can count. */
+/* Return the array's size in bytes; -1: 64 bits cannot count them. */
 static int64_t count_bytes(const struct lw_flat *flat)
 {
     int64_t bytes = lw_values_bytes(&flat->values);
@@ -53,7 +53,7 @@ int lw_flat_describe(const struct lw_flat *flat, bool is_tiled, struct lw_datase
 int lw_flat_check_same(const struct lw_flat *flat, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_dataset_info now = {0};
-    lw_flat_describe(flat, true, &now, err);           /* does not check the file's size */
+    lw_flat_describe(flat, true, &now, err);           /* true: skips the check of the file's size */
     return lw_archive_check_same(&now, info, err);
 }
 
@@ -98,9 +98,9 @@ bool lw_flat_locate(void *dataset, struct lw_stored *out)
 
 /* ---- read -------------------------------------------------------------------------------------------------------------- */
 
-/* Numbers that are neighbours in the file along one dimension. */
+/* Numbers of the array along one dimension, evenly spaced in the file. */
 struct piece {
-    int64_t first, step, count;         /* indices of the array's numbers, in the file's order */
+    int64_t first, step, count;         /* indices of the numbers in the file, from the array's first: first, step, how many */
     char *to;
     int64_t to_step;                    /* distance in memory, in samples */
 };
@@ -110,7 +110,7 @@ static int64_t sample_bytes(const struct lw_flat_opened *opened)
     return (int64_t)lw_type_bytes(lw_values_type(&opened->flat.values));
 }
 
-/* Read one piece. With a step, skipped numbers are read, too, as far as the buffer holds them; else one number at a time. */
+/* Read one piece. Skipped numbers are read with the wanted ones if both fit the buffer; otherwise single numbers are read. */
 static int read_piece(const struct lw_flat_opened *opened, const struct piece *piece, struct lw_error *err)
 {
     _Alignas(16) char buffer[BUFFER_BYTES];
@@ -130,7 +130,7 @@ static int read_piece(const struct lw_flat_opened *opened, const struct piece *p
     return rc;
 }
 
-/* Return the distance of neighbours along dimension d, in numbers of the file. */
+/* Return the distance of neighbours along dimension d in the file, in numbers. */
 static int64_t stride_of(const struct lw_flat *flat, int d)
 {
     int64_t stride = 1;
@@ -143,7 +143,7 @@ static int64_t stride_of(const struct lw_flat *flat, int d)
     return stride;
 }
 
-/* Return the index, in the file's order, of element `number` of dimensions [from, to) of a box, counted row-major. */
+/* Return the file's index of an element of a box. @param number  the element's row-major number in dimensions [from, to) */
 static int64_t place_in_file(const struct lw_flat *flat, const struct lw_box *box, int from, int to, int64_t number)
 {
     int64_t place = 0;
@@ -154,8 +154,8 @@ static int64_t place_in_file(const struct lw_flat *flat, const struct lw_box *bo
     return place;
 }
 
-/* Read a box in pieces along the dimension whose elements are neighbours in the file. In a column-major array these neighbours lie
- * apart in memory, by the product of all other dimensions. */
+/* Read a box in pieces along the dimension `inner`, whose elements are neighbours in the file. In a column-major array this is the
+ * first; its elements then lie as far apart in memory as the product of the other counts. */
 int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct lw_flat_opened *const opened = dataset;
@@ -163,7 +163,7 @@ int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
     const bool by_columns = flat->is_column_major, is_packed = box->n_runs == 1 || box->pitch == box->run;
     int inner = by_columns ? 0 : flat->n_dims - 1, rc = LW_OK;
     struct piece piece = {.step = box->step[inner], .count = box->count[inner], .to_step = 1};
-    /* Join rows that are taken whole to one piece with their neighbours, as far as they are neighbours in memory, too. */
+    /* Whole rows that follow each other both in the file and in memory are joined to one piece. */
     while (!by_columns && inner > 0 && box->count[inner] == flat->dims[inner] && box->step[inner - 1] == 1 &&
            box->run % (piece.count * box->count[inner - 1]) == 0) {
         piece.count *= box->count[--inner];

@@ -1,8 +1,8 @@
 /* mseed.c - read miniSEED files.
  *
- * A channel is a dataset /NET.STA.LOC.CHA, [time]. A file without a path is a dataset of all its channels, [channel x time], at the
- * times that all of them have. A path that ends with #2 is the stretch with number 2, counted from 0, which has no gap. Records are
- * unpacked when they are read, by several threads at a time. */
+ * The path /NET.STA.LOC.CHA is one channel, [time]. No path is all channels, [channel x time], at the times that all of them have.
+ * #2 at a path's end selects stretch number 2 (mseed_index.h), counted from 0. Records are unpacked when they are read, by several
+ * threads at a time. */
 #include "io/format.h"
 
 #include "base/integers.h"
@@ -27,14 +27,14 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
 
 /* ---- which channels -------------------------------------------------------------------------------------------------- */
 
-/* Channels of a dataset, and the times that they have in common. */
+/* The channels of a dataset, and the stretches of time that all of them have. */
 struct choice {
     const struct lw_mseed_channel *channels;
     int64_t n, n_samples;
     enum lw_scalar scalar;
     struct lw_file_stretch *stretches;       /* owned */
     int64_t n_stretches;
-    int64_t *from;                      /* owned; [n_stretches x n]: sample of each channel with which a stretch begins */
+    int64_t *from;                      /* owned; [n_stretches x n] index of a stretch's first sample in each channel */
 };
 
 static void release(struct choice *choice)
@@ -44,7 +44,7 @@ static void release(struct choice *choice)
     *choice = (struct choice){0};
 }
 
-/* Write a list of names like "A, B, C and 5 more". */
+/* Write names of channels, like "/A, /B, /C and 5 more", and return `text`. */
 static const char *names_text(const struct lw_mseed_channel *channels, int64_t n, char *text, size_t size)
 {
     const size_t room_for_count = 32;
@@ -100,7 +100,7 @@ static int find_type(struct choice *choice, const char *file, struct lw_error *e
 
 /* ---- stretches ------------------------------------------------------------------------------------------------------- */
 
-/* Return the samples from the beginning of a record to the end of its stretch. */
+/* Return the number of samples from a record's first to the end of its stretch. */
 static int64_t count_from(const struct lw_mseed_channel *channel, int64_t record)
 {
     int64_t end = record + 1;
@@ -109,7 +109,7 @@ static int64_t count_from(const struct lw_mseed_channel *channel, int64_t record
     return (end < channel->n_records ? channel->records[end].first : channel->n_samples) - channel->records[record].first;
 }
 
-/* Find the stretches of a single channel as they are, even if they overlap. */
+/* Take the stretches of a single channel as they are, even if they overlap. */
 static int find_own(struct choice *choice, struct lw_error *err)
 {
     const struct lw_mseed_channel *const channel = &choice->channels[0];
@@ -129,17 +129,17 @@ static int find_own(struct choice *choice, struct lw_error *err)
     return LW_OK;
 }
 
-/* A walk through the stretches of a channel, on a grid of samples that all channels share. */
+/* A walk through the stretches of a channel. Their samples are numbered on a grid of times that all channels share. */
 struct walk {
     const struct lw_mseed_channel *channel;
     struct lw_instant start;            /* time of the grid's sample 0 */
     int64_t record;                     /* first record of the stretch */
     int64_t begin, end;                 /* grid samples [begin, end) of the stretch */
-    int64_t first;                      /* the channel's sample at `begin` */
+    int64_t first;                      /* index in the channel of the sample at `begin` */
 };
 
-/* Go to the stretch that begins with a record, or to the next one. Its place on the grid is rounded: it is moved if it would begin
- * within the stretch before it. Returns false after the last stretch. */
+/* Go to the first stretch that begins at or after a record. Its place on the grid is rounded. Samples that this puts within the
+ * previous stretch are left out. Returns false after the last stretch. @param record  index in the channel */
 static bool go_to(struct walk *walk, int64_t record)
 {
     const struct lw_mseed_channel *const channel = walk->channel;
@@ -172,7 +172,7 @@ static int check_channels(const struct choice *choice, const char *file, struct 
     return LW_OK;
 }
 
-/* Find the times that all channels have, on the grid. Count the stretches, and store them once allocated. @return  their number */
+/* Find the stretches that all channels have. Store them if memory for them is allocated. @return  number of stretches */
 static int64_t intersect(struct choice *choice, struct lw_instant start, struct walk *walks)
 {
     bool are_there = true;
@@ -239,7 +239,7 @@ static int keep_stretch(struct choice *choice, const char *file, int64_t number,
     return LW_OK;
 }
 
-/* Choose what a path names; a path may end with the number of a stretch. @param choice  to be released, also after an error */
+/* Choose the channels and stretches that a path names. @param choice  the caller releases it, also after an error */
 static int choose(const struct lw_mseed_index *index, const char *file, const char *path, struct choice *choice,
                   struct lw_error *err)
 {
@@ -263,7 +263,7 @@ struct opened {
     struct choice choice;
 };
 
-/* @param opened  to be closed, also after an error */
+/* Open a described file. @param opened  the caller closes it, also after an error */
 static int open_choice(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
 {
     *opened = (struct opened){0};
@@ -304,7 +304,7 @@ static void set_info(const struct choice *choice, struct lw_dataset_info *info)
                     names_text(choice->channels, choice->n, names, sizeof names));
 }
 
-/* Describe a dataset. Its type is the same when it is read for its numbers. */
+/* Describe a dataset. Its type does not depend on info->use. */
 static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct opened opened;
@@ -379,7 +379,7 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
 
-/* Copy samples of a record. int16 samples are unpacked as int32; they may be copied to int16 or to int32. */
+/* Copy every step-th of a record's unpacked samples. int16 samples are unpacked as int32; `scalar` is int16 or int32 for them. */
 static void copy_samples(enum lw_scalar scalar, const void *from, int64_t first, int64_t step, int64_t n, char *into)
 {
     const int64_t bytes = (int64_t)lw_scalar_bytes(scalar);
@@ -439,7 +439,7 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
-/* Visit the names of the channels, in order: without them rows of the dataset could not be told apart. */
+/* Visit one attribute: the names of the channels in the order of the dataset's rows. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     enum { MOST_TEXT = 32 << 10 };

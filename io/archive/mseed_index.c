@@ -17,8 +17,8 @@
 
 enum { HEADER_BYTES = 48, FRAME_BYTES = 64, MOST_IN_FRAME = 105, FIRST_RECORDS = 256, WINDOW_BYTES = 256 << 10, WHAT = 120 };
 
-/* Blockettes are looked for in the first HEAD bytes of a record only, so that a damaged record cannot keep libmseed busy. SLACK
- * bytes after a record in memory may be read, since libmseed copies a blockette 2000 by the length that the blockette claims. */
+/* libmseed gets only the first HEAD bytes of a record to find blockettes, so that a damaged record cannot keep it busy. SLACK bytes
+ * of memory follow a record, since libmseed copies as many bytes as a blockette 2000 claims, possibly beyond the record. */
 enum { HEAD = 4096, SLACK = 1 << 16 };
 
 #define MICROSECONDS ((int64_t)1000000)
@@ -30,7 +30,7 @@ struct lw_mseed_unpacker {
 
 /* ---- encodings ----------------------------------------------------------------------------------------------------------- */
 
-/* Encodings. bytes: size of a stored sample; 0: Steim's frames. kind: libmseed's letter for the unpacked type. */
+/* Encodings. bytes: of a stored sample; 0: compressed in Steim's frames. kind: libmseed's letter for the unpacked type. */
 static const struct encoding {
     int code;
     const char *text;
@@ -62,7 +62,7 @@ static void say_nothing(char *message)
     (void)message;
 }
 
-/* Unpack one made-up header. The first call of msr_unpack reads environment variables into globals; later calls only read these. */
+/* Unpack a made-up header: the first msr_unpack sets globals from environment variables, and later calls only read them. */
 void lw_mseed_make_ready(void)
 {
     static const char header[HEADER_BYTES] = "000001D AAAAA  AAAAA\x07\xd0\0\1\0\0\0\0\0\0\0\0\0\1\0\1";
@@ -91,7 +91,7 @@ void lw_mseed_unpacker_destroy(struct lw_mseed_unpacker *unpacker)
 
 /* ---- the header ---------------------------------------------------------------------------------------------------------- */
 
-/* A record begins with a sequence number, a letter for the quality, a blank, and a time that exists. */
+/* A record begins with a sequence number, a letter for the quality and a blank; its date must exist. */
 bool lw_mseed_begins(const char *at)
 {
     const unsigned char *const date = (const unsigned char *)at + 20;
@@ -101,7 +101,7 @@ bool lw_mseed_begins(const char *at)
     return false;
 }
 
-/* Form the name NET.STA.LOC.CHA. Returns false if it has a character that names cannot have. */
+/* Form the name NET.STA.LOC.CHA. Returns false if it has other characters than letters, digits and "-_.". */
 static bool find_name(const MSRecord *header, char name[LW_MSEED_NAME])
 {
     const char *const parts[] = {header->network, header->station, header->location, header->channel};
@@ -142,7 +142,7 @@ static bool find_period(const MSRecord *header, struct lw_period *out)
     return lw_period_make((f < 0 ? -f : 1) * (m < 0 ? -m : 1), (f > 0 ? f : 1) * (m > 0 ? m : 1), out);
 }
 
-/* Return whether libmseed has read all blockettes. It stops at an impossible one, and at one outside the bytes it was given. */
+/* Return whether libmseed has read all blockettes. It stops at an impossible blockette, or at the end of the bytes it was given. */
 static bool has_all_blockettes(const MSRecord *header)
 {
     const BlktLink *last = header->blkts;
@@ -178,10 +178,10 @@ static int take_header(const MSRecord *header, struct lw_mseed_record *record, c
     return LW_EDATA;
 }
 
-/* Read a header. Sets record->bytes to 0 if the file ends within the record, and n_samples to 0 if the record is empty or a text.
+/* Read a record's header. Sets record->bytes to 0 if the file ends within the record; n_samples to 0 if it holds text or nothing.
  * LW_EDATA: the header is damaged or of an unsupported kind; the reason goes to `what`, not to a lw_error.
  * @param at         the record's first HEAD bytes, or as many as are available
- * @param available  bytes of the file from there on */
+ * @param available  bytes of the file from the record's first byte to the file's end */
 static int read_header(struct lw_mseed_unpacker *unpacker, char *at, int64_t available, struct lw_mseed_record *record,
                        char what[WHAT])
 {
@@ -216,7 +216,7 @@ int lw_mseed_unpack(struct lw_mseed_unpacker *unpacker, int fd, const struct lw_
     const int rc = lw_bytes_read(fd, unpacker->record, record->offset, record->bytes, err);
     if (rc)
         return rc;
-    /* libmseed trusts the header, which must still be the one that was checked when the records were found. */
+    /* libmseed trusts the header: it must be the same as when the index checked it. */
     if (read_header(unpacker, unpacker->record, record->bytes, &now, what) || now.bytes != record->bytes ||
         now.n_samples != record->n_samples || now.data_offset != record->data_offset || now.encoding != record->encoding)
         return lw_fail(err, LW_EDATA, "the file changed while it was read");
@@ -228,7 +228,7 @@ int lw_mseed_unpack(struct lw_mseed_unpacker *unpacker, int fd, const struct lw_
     *samples = unpacked->datasamples;
     if (encoding->bytes)
         return LW_OK;
-    /* Steim's first frame holds the value of the last sample. */
+    /* Steim's first frame states the value of the last sample. */
     const unsigned char *const frame = (const unsigned char *)unpacked->record + record->data_offset;
     const int64_t last = lw_field_signed(frame + 8, 4, unpacked->byteorder != 0);
     const int32_t found = ((const int32_t *)unpacked->datasamples)[record->n_samples - 1];
@@ -266,7 +266,7 @@ static int add_record(struct lw_mseed_index *index, const struct lw_mseed_record
     return LW_OK;
 }
 
-/* Find the records one after the other. The window moves on when it holds less than the next record's HEAD bytes. */
+/* Find the records one after the other. `window` holds part of the file; it moves on to hold HEAD bytes of the next record. */
 static int scan(struct lw_mseed_index *index, const char *name, struct lw_mseed_unpacker *unpacker, char *window,
                 struct lw_error *err)
 {
@@ -305,7 +305,7 @@ static int compare_records(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Return the number of samples missing between the record before and this one, rounded; negative: the two overlap. */
+/* Return how many samples are missing between the previous record and this one, rounded; negative: the two overlap. */
 static int64_t missing_before(const struct lw_mseed_channel *channel, const struct lw_mseed_record *record)
 {
     const struct lw_mseed_record *const before = record - 1;
@@ -321,7 +321,7 @@ static int add_to_channel(const char *name, struct lw_mseed_channel *channel, st
 {
     const enum lw_scalar scalar = find_encoding(record->encoding)->scalar;
     const bool are_integers = lw_scalar_is_integer(scalar) && lw_scalar_is_integer(channel->scalar);
-    /* Measured rates may differ from record to record, by much less than a sample over the whole record. */
+    /* Rates measured by the recorder may differ from record to record by up to 1e-4. */
     if (!(fabs(lw_period_seconds(record->period) / lw_period_seconds(channel->period) - 1) < 1e-4))
         return lw_fail(err, LW_EDATA, "'%.500s' has records of channel %s with %.9g Hz and, at byte %" PRId64 ", with %.9g Hz: "
                        "split it", name, channel->name, lw_period_rate(channel->period), record->offset,
@@ -334,7 +334,7 @@ static int add_to_channel(const char *name, struct lw_mseed_channel *channel, st
                        name, channel->name, one, record->offset, other);
     }
     if (scalar != channel->scalar)
-        channel->scalar = LW_INT32;         /* int16 samples fit int32 */
+        channel->scalar = LW_INT32;         /* int32 also holds int16 samples */
     const int64_t missing = channel->n_records > 0 ? missing_before(channel, record) : 0;
     record->begins_stretch = channel->n_records == 0 || missing != 0;
     channel->n_stretches += record->begins_stretch;

@@ -58,7 +58,7 @@ static int read_header(int fd, const struct lw_dataset_info *info, char text[MOS
     return LW_OK;
 }
 
-/* Return the text after 'name': in the dictionary; NULL: there is no such entry. */
+/* Return the text that follows "'NAME': " in the dictionary; NULL: it lacks the entry. */
 static const char *find_entry(const char *header, const char *name)
 {
     char quoted[32];

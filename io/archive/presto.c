@@ -2,8 +2,8 @@
  *
  *      Epoch of observation (MJD)             =  58543.330387241345000
  *
- * A NAME.dat file has no mark of its own; its format is recognised by the first line of NAME.inf. PRESTO fills bins in gaps
- * ("breaks"), and at the end to reach a length that is good to transform. These bins are read like all others, as PRESTO does.
+ * NAME.dat has no header: its format is recognised by the first line of NAME.inf. PRESTO fills bins (its word for samples) in gaps,
+ * and at the end up to a length that is fast to transform. Filled bins are read like all others, as PRESTO does.
  * Source: src/ioinf.c of PRESTO, which writes and reads the text. */
 #include "io/archive/flat.h"
 #include "io/archive/shared.h"
@@ -38,7 +38,7 @@ static bool name_text(const char *file, char name[LW_MAX_PATH])
     return true;
 }
 
-/* Read the text of a series. @param text  set to a text that the caller frees; NULL on failure */
+/* Read NAME.inf of a series NAME.dat. @param text  set to its text, which the caller frees; NULL on failure */
 static int read_text(const char *file, char **text, struct lw_error *err)
 {
     char name[LW_MAX_PATH], why[96];
@@ -59,7 +59,7 @@ static int read_text(const char *file, char **text, struct lw_error *err)
     return rc;
 }
 
-/* Copy the value after the "=" in column 40, or else after the last "=" of the line. Returns false if there is no value. */
+/* Copy the value after the "=" in column 40, or else after the last "=" of the line. Returns false if the line has no "=". */
 static bool take_value(const char *line, size_t length, char value[VALUE])
 {
     size_t at = EQUALS;
@@ -78,7 +78,7 @@ static bool take_value(const char *line, size_t length, char value[VALUE])
     return true;
 }
 
-/* Find the line that begins with a key, after any blanks, and copy its value. */
+/* Find the line that begins with a key, possibly after blanks, and copy the line's value. */
 static bool find(const char *text, const char *key, char value[VALUE])
 {
     for (const char *line = text; *line; ) {
@@ -96,7 +96,7 @@ static bool find_real(const char *text, const char *key, double *out)
     return find(text, key, value) && lw_parse_real(value, out) == LW_PARSE_OK && isfinite(*out);
 }
 
-/* Recognise the format by the beginning of the text. */
+/* Recognise the format by the first line of NAME.inf. */
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     char name[LW_MAX_PATH], start[sizeof first_key + 8] = "";
@@ -124,7 +124,7 @@ static int find_length(const char *text, const struct lw_dataset_info *info, int
                    *n, there);
 }
 
-/* Parse an epoch. Its day and its fraction are each taken exactly: together they have more digits than a float64. */
+/* Parse an epoch, a modified Julian day. Day and fraction are parsed apart: a float64 has too few digits for both. */
 static bool parse_epoch(const char *value, struct lw_instant *out)
 {
     __extension__ typedef __int128 wide;
@@ -220,7 +220,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
     return LW_OK;
 }
 
-/* Visit the attributes, under SIGPROC's names where SIGPROC has the keyword. */
+/* Visit the attributes, under the names of SIGPROC's keywords where there is one. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     static const struct {

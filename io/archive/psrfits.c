@@ -1,9 +1,9 @@
 /* psrfits.c - read PSRFITS files in search mode: spectra [time x channel] of one polarisation, or the sum of two.
  *
- *     /AA, /BB, /CR, /CI, /I, ..       a polarisation by its name in POL_TYPE, or by its number if POL_TYPE does not name it
- *     /AA+BB                           the sum of two polarisations; AA+BB is the total power, and the default without a path
+ *     /AA, /BB, /CR, /CI, /I, ..       a polarisation by its name in POL_TYPE, or by its number (/0) if POL_TYPE lacks names
+ *     /AA+BB                           the sum of two polarisations; without a path the total power: I, AA+BB or the only one
  *
- * Values are integers if no row scales, shifts or weights its channels, else float32. Rows missing by OFFS_SUB become NaN. */
+ * Samples are integers if no row scales, shifts or weights its channels and no row is missing by OFFS_SUB (NaN), else float32. */
 #include "io/archive/psrfits.h"
 #include "io/archive/shared.h"
 #include "io/archive/spectra.h"
@@ -27,10 +27,10 @@ struct opened {
     struct lw_dataset_info info;
     struct lw_psrfits table;
     struct lw_spectra spectra;
-    int64_t *slots;             /* [rows] index that each row would have if none were missing; NULL: none is missing */
+    int64_t *slots;             /* [n_rows] index of each row, counting missing rows; NULL: no row is missing */
 };
 
-/* Recognise the format by a keyword near the beginning of the first header. */
+/* Recognise the format by the keyword FITSTYPE in the first block of the file. */
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     enum { CARD = 80, CARDS = 36 };
@@ -46,7 +46,7 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
 
 /* ---- which polarisations ---------------------------------------------------------------------------------------------- */
 
-/* Find the name of a polarisation in POL_TYPE; its number is its name if POL_TYPE does not have one for each. */
+/* Find the name of a polarisation in POL_TYPE. Unless POL_TYPE has a name for each, names are numbers from 0. */
 static void name_pol(const struct lw_psrfits *table, int64_t pol, char name[NAME])
 {
     const char *const type = table->pol_type;
@@ -58,7 +58,7 @@ static void name_pol(const struct lw_psrfits *table, int64_t pol, char name[NAME
         snprintf(name, NAME, "%.*s", letters, type + pol * letters);
 }
 
-/* Return the index of the polarisation with a name; -1: there is none. */
+/* Return the index of the polarisation with a name; -1: no polarisation has it. */
 static int64_t find_pol(const struct lw_psrfits *table, const char *text, size_t length)
 {
     char name[NAME];
@@ -123,7 +123,7 @@ static int choose(struct lw_dataset_info *info, const struct lw_psrfits *table, 
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------ */
 
-/* @param opened  to be closed, also after an error */
+/* Read the headers, choose polarisations, open the file. @param opened  the caller closes it, also after an error */
 static int open_headers(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
 {
     int rc;
@@ -144,7 +144,7 @@ static void close_file(void *dataset)
 
 static int64_t row_byte(const struct lw_psrfits *table, int64_t row) { return table->first_row + row * table->row_bytes; }
 
-/* Read `count` float32 numbers of a row into this machine's byte order. */
+/* Read `count` float32 numbers from byte `offset` of the file, and put them into this machine's byte order. */
 static int read_floats(int fd, int64_t offset, int64_t count, float *values, struct lw_error *err)
 {
     const int rc = lw_bytes_read(fd, values, offset, count * (int64_t)sizeof *values, err);
@@ -153,7 +153,7 @@ static int read_floats(int fd, int64_t offset, int64_t count, float *values, str
     return rc;
 }
 
-/* Check whether all numbers of a column have one value, in one row. */
+/* Check whether all numbers of a column in one row equal `wanted`. @param are_so  set to false if not */
 static int check_floats(int fd, int64_t offset, int64_t count, float wanted, bool *are_so, struct lw_error *err)
 {
     float values[LW_PATCH_CHANNELS];
@@ -167,7 +167,7 @@ static int check_floats(int fd, int64_t offset, int64_t count, float wanted, boo
     return rc;
 }
 
-/* Find whether stored numbers are the values. Rows are checked up to the first whose scale, offset or weight changes a value. */
+/* Find whether stored samples are the values: in no row does a scale, offset or weight change them. */
 static int find_plain(const struct opened *opened, bool *is_plain, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -187,7 +187,7 @@ static int find_plain(const struct opened *opened, bool *is_plain, struct lw_err
     return rc ? lw_fail(err, LW_EIO, "cannot read '%.600s': %.300s", opened->info.file, reason.message) : LW_OK;
 }
 
-/* Read the time of the middle of a row, in seconds; 0 if there is no column of times. */
+/* Read the time of the middle of a row (OFFS_SUB), in seconds; 0: the table lacks this column. */
 static int read_time(const struct opened *opened, int64_t row, double *seconds, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -202,10 +202,10 @@ static int read_time(const struct opened *opened, int64_t row, double *seconds, 
     return rc;
 }
 
-/* Find the index that each row would have if none were missing, from the times of the rows' middles. Programs that leave OFFS_SUB
- * at 0 have no missing rows. LW_EDATA: a row begins no whole number of rows after the row before it, or more than a day later.
- * @param slots  set to each row's index; may be NULL
- * @param n      set to the number of rows, with missing ones */
+/* Find each row's index, counting missing rows, from the times of the rows' middles (OFFS_SUB). If a program left these 0, no row
+ * is missing. LW_EDATA: two rows are not a whole number of rows apart, or have more than a day between them.
+ * @param slots  [n_rows] set to the indices; may be NULL
+ * @param n      set to the number of rows, including missing ones */
 static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -236,7 +236,7 @@ static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, s
 
 /* ---- describe, list -------------------------------------------------------------------------------------------------- */
 
-/* Describe the time axis. The start follows from the middle of the first row, or else from the number of rows before that row. */
+/* Describe the time axis. The first row begins half a row before its middle, or, without that, NSUBOFFS rows after the start. */
 static int describe_time(struct opened *opened, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -274,7 +274,7 @@ static int read_frequency(const struct opened *opened, int64_t channel, double *
     return rc;
 }
 
-/* Describe the frequencies by DAT_FREQ of the first row. A regular step is taken from CHAN_BW if that agrees but for rounding. */
+/* Describe the frequencies by DAT_FREQ of the first row. Their step is CHAN_BW if the two agree except for rounding. */
 static int describe_frequency(struct opened *opened, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -301,7 +301,7 @@ static int describe_frequency(struct opened *opened, struct lw_error *err)
     return rc;
 }
 
-/* Set the types of samples. Float32 is also the type of data with missing rows, since only it has not a number. */
+/* Set the types of samples. @param is_plain  samples are the values, and no row is missing; else float32, which has NaN */
 static void settle_types(const struct lw_psrfits *table, bool is_plain, struct lw_spectra *out)
 {
     out->bits = (int)table->bits;
@@ -313,7 +313,7 @@ static void settle_types(const struct lw_psrfits *table, bool is_plain, struct l
         out->given = (struct lw_type){.scalar = LW_FLOAT32};
 }
 
-/* Fill `info` from the rows, after the headers. */
+/* Fill `info` from the headers and the rows. */
 static int examine_rows(struct opened *opened, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -365,7 +365,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
         snprintf(info.path, sizeof info.path, "/%s", p < table.n_pols ? name : power + 1);
         if ((rc = describe(&info, err)))
             return rc;
-        /* The size counts stored rows, not missing ones. */
+        /* The stored size does not include missing rows. */
         lw_archive_list(&info, storage, table.n_rows * (table.n_per_row * table.n_channels * table.bits / 8), visit, context);
     }
     return LW_OK;
@@ -373,7 +373,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
 
-/* Open a described dataset. Its type shows whether rows are scaled, its shape whether rows are missing. */
+/* Open a described dataset. Float32 in this machine's byte order: rows are scaled or missing. More spectra than stored: missing. */
 static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct opened *const opened = dataset;
@@ -392,7 +392,7 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
     return find_slots(opened, opened->slots, &n, err);
 }
 
-/* @param neutral  value of all numbers if there is no such column */
+/* Read n numbers of a column in one row. @param place  column's first byte in a row; -1: the numbers are `neutral` */
 static int read_column(const struct opened *opened, int64_t row, int64_t place, float neutral, int64_t channel, int64_t n,
                        float *values, struct lw_error *err)
 {
@@ -404,7 +404,7 @@ static int read_column(const struct opened *opened, int64_t row, int64_t place, 
     return LW_OK;
 }
 
-/* Read the scales, offsets and weights of a row, for the channels of a patch. */
+/* Read a row's scales, offsets and weights for the channels of a patch. */
 static int read_levels(const struct opened *opened, int64_t row, const struct lw_patch *patch, struct lw_levels *out,
                        struct lw_error *err)
 {

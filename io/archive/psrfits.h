@@ -1,9 +1,9 @@
-/* psrfits.h - the table of subintegrations of a PSRFITS file in search mode: places of its columns, and values of its keywords.
+/* psrfits.h - read the headers of PSRFITS files in search mode: where the columns of the table SUBINT lie, and values of keywords.
  *
- *     row: [TSUBINT, OFFS_SUB, ..] [DAT_FREQ] [DAT_WTS] [DAT_OFFS] [DAT_SCL] [DATA: NSBLK spectra]      one after the other
+ *     row (subintegration): [TSUBINT, OFFS_SUB, ..] [DAT_FREQ] [DAT_WTS] [DAT_OFFS] [DAT_SCL] [DATA: NSBLK spectra]
  *
- * Source: van Straten et al. 2010, and the definition kept by CSIRO. A value is ((DATA - ZERO_OFF) DAT_SCL + DAT_OFFS) DAT_WTS. The
- * first of the samples in a byte has the highest bits. Numbers are big-endian. */
+ * A value is ((DATA - ZERO_OFF) DAT_SCL + DAT_OFFS) DAT_WTS. Numbers are big-endian; the first sample in a byte has its highest
+ * bits. Source: van Straten et al. 2010, and the definition kept by CSIRO. */
 #pragma once
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Columns are given by their first byte in a row; -1: there is no such column. */
+/* The headers of a file. Columns (`data` to `offsets`) are first bytes in a row; -1: the table lacks the column. */
 struct lw_psrfits {
     int64_t first_row;                  /* first byte of the table in the file */
     int64_t row_bytes, n_rows;
@@ -20,20 +20,20 @@ struct lw_psrfits {
     bool has_double_frequencies;        /* DAT_FREQ is float64; else float32 */
     int64_t bits, n_pols, n_channels;
     int64_t n_per_row;                  /* NSBLK: spectra in a row */
-    int64_t n_spectra;                  /* NSTOT: spectra of all rows; the last row may not be full */
-    int64_t n_rows_before;              /* NSUBOFFS: rows in the files before this one */
+    int64_t n_spectra;                  /* NSTOT: spectra in all rows; the last row may have fewer than n_per_row */
+    int64_t n_rows_before;              /* NSUBOFFS: rows in the previous files of the observation */
     bool is_signed;
     double zero;                        /* ZERO_OFF */
     double period_s;                    /* TBIN */
-    double channel_mhz;                 /* CHAN_BW; 0: not known */
+    double channel_mhz;                 /* CHAN_BW: step of frequencies; 0: unknown */
     int64_t start_day, start_second;    /* start: modified Julian day, second of the day, and fraction of the second */
     double start_offset_s;
-    struct lw_recorder recorder;        /* all fields but the polarisation */
-    char pol_type[24], unit[24];        /* POL_TYPE; unit of the values ("": not known) */
+    struct lw_recorder recorder;        /* all fields except the polarisation */
+    char pol_type[24], unit[24];        /* POL_TYPE, such as "AABB"; unit of the values ("": unknown) */
 };
 
-/** Read the headers of a file. LW_EDATA: the file is damaged, not in search mode, or too short for its rows, or its numbers do not
- * fit each other. @param file_bytes  size of the file */
+/** Read the headers of a file. LW_EDATA: the file is damaged, not in search mode, or too short for its rows, or its headers
+ * contradict each other. @param file_bytes  size of the file */
 int lw_psrfits_read(const char *file, int64_t file_bytes, struct lw_psrfits *out, struct lw_error *err);
 
 /** Visit the keywords about observation, telescope and source: lw_format.visit_attributes. */

@@ -1,4 +1,4 @@
-/* psrfits_table.c - read the headers of PSRFITS files: places of the table's columns, and values of keywords. */
+/* psrfits_table.c - read the headers of PSRFITS files: find the columns of the table SUBINT, and read keywords. */
 #include "io/archive/psrfits.h"
 
 #include "base/integers.h"
@@ -13,12 +13,12 @@
 /* ---- columns --------------------------------------------------------------------------------------------------------- */
 
 struct column {
-    int64_t place, count;       /* first byte in a row, and elements; place -1: there is no such column */
-    char type;                  /* the letter in TFORM: 'B', 'I', 'E', 'D' */
-    bool is_scaled;             /* scaled by FITS' own keywords TSCAL and TZERO */
+    int64_t place, count;       /* first byte in a row (-1: the table lacks the column), and number of elements */
+    char type;                  /* the letter in TFORM: 'B' bytes, 'I' int16, 'E' float32, 'D' float64 */
+    bool is_scaled;             /* FITS' keywords TSCAL and TZERO scale the column */
 };
 
-/* Find a column by its name. Columns behind one of unknown size cannot be found. */
+/* Find a column by its name. Columns after a column of unknown size are not found. */
 static struct column find_column(const struct lw_fits_unit *unit, const char *wanted)
 {
     struct lw_fits_column column = {0};
@@ -138,7 +138,7 @@ static int read_primary(const struct lw_fits_unit *unit, const char *file, struc
     return LW_OK;
 }
 
-/* Read the keywords. Numbers of keywords that are absent or "*" stay 0. */
+/* Read the keywords of SUBINT. Numbers stay 0 if their keyword is absent or "*" (unknown). */
 static void read_keywords(const struct lw_fits_unit *unit, struct lw_psrfits *table)
 {
     char scale[16] = "";
@@ -162,7 +162,7 @@ static void read_keywords(const struct lw_fits_unit *unit, struct lw_psrfits *ta
     snprintf(table->unit, sizeof table->unit, "%s", strcmp(scale, "Jansky") == 0 ? "Jy" : "");
 }
 
-/* Go on to the table SUBINT. */
+/* Walk on to the table SUBINT. */
 static int find_table(struct lw_fits_walk *walk, struct lw_error *err)
 {
     char name[24], kind[24];
@@ -188,7 +188,7 @@ static int read_table(const struct lw_fits_unit *unit, const char *file, int64_t
         return lw_fail(err, LW_EDATA,
                        "'%.600s' is cut off: by its header it holds %" PRId64 " rows of %" PRId64 " bytes, and only %" PRId64
                        " are there", file, table->n_rows, table->row_bytes, there);
-    /* NSTOT counts valid samples. Programs that cut a file into pieces leave the number of the whole file. */
+    /* NSTOT is the number of valid spectra. Programs that cut files into pieces leave the whole file's number, which is ignored. */
     const int64_t most = table->n_rows * table->n_per_row;
     if (table->n_spectra <= most - table->n_per_row || table->n_spectra > most)
         table->n_spectra = most;
@@ -218,7 +218,7 @@ void lw_psrfits_visit_attributes(const struct lw_dataset_info *info, lw_attribut
         char text[LW_FITS_CARD] = "";
         const struct lw_attribute attribute = {.name = texts[t], .kind = LW_ATTRIBUTE_TEXT, .text = text};
         lw_fits_text(walk.unit, texts[t], text, sizeof text);
-        if (text[0] && strcmp(text, "*") != 0)      /* "*": not known */
+        if (text[0] && strcmp(text, "*") != 0)      /* "*": unknown */
             visit(&attribute, context);
     }
     for (size_t r = 0; is_open && r < sizeof reals / sizeof *reals; r++) {

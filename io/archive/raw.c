@@ -2,11 +2,11 @@
  *
  *     TYPE      int8 .. uint64, float16, float32, float64; then "be" or "le" where the byte order is not this machine's;
  *               "complex-" before it for pairs (re, im)
- *     CHANNELS  numbers at each time; 1 if left out
+ *     CHANNELS  number of channels; 1 if left out
  *     ORDER     time-slow: all channels of a time, then the next time; time-fast: all times of a channel, then the next channel
  *     OFFSET    bytes before the first number; 0 if left out
  *
- * The end of the file is not read if it is shorter than one number of each channel. */
+ * Bytes at the end of the file that are fewer than one number of each channel are not read. */
 #include "io/archive/flat.h"
 #include "io/archive/shared.h"
 
@@ -38,7 +38,7 @@ static bool parse_type(const char *text, struct lw_values *values)
     return lw_number_parse(name, &values->number);
 }
 
-/* Parse the parts between commas. All but the first may be left out or empty. */
+/* Parse TYPE,CHANNELS,ORDER,OFFSET. All but TYPE may be left out or empty. */
 static bool parse_parts(const char *raw, struct description *out)
 {
     char text[64], *rest = text;
@@ -96,7 +96,7 @@ static int describe(struct lw_dataset_info *info, struct lw_error *err)
 
 LW_FLAT_OPERATIONS(parse)
 
-/* Never called: no content of a file shows that the file is raw. */
+/* Needed by lw_format, but never called: raw files have no mark by which they are recognised. */
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     (void)visit;

@@ -2,8 +2,8 @@
  *
  *     | text [3200] | binary header [400] | more texts [3200 each] | trace header [240] | samples | trace header | samples ...
  *
- * No library is used: the headers are a few numbers in fixed places, each of which is checked here. Samples are read by byte
- * offset, from several threads at a time.
+ * No library is used: a header is a few numbers in fixed places, and each number is checked here. Several threads read samples at
+ * the same time, by byte offset.
  *
  * Source: SEG-Y revision 2.1 (Society of Exploration Geophysicists, 2023), and the differences of revisions 0 and 1. As in the
  * standard, bytes of the binary header are counted from 3201, and bytes of a trace header from 1. */
@@ -30,14 +30,14 @@ struct segy {
     int revision;               /* 0, 1 or 2 */
     const struct lw_segy_format *format;
     int64_t first_byte;         /* first byte of the first trace's header */
-    int64_t header_bytes;       /* bytes of each trace's headers */
-    int64_t pitch;              /* bytes from one trace to the next */
+    int64_t header_bytes;       /* bytes of headers before each trace's samples */
+    int64_t pitch;              /* bytes from a trace's beginning to the next one's */
     int64_t n_samples, n_traces;
     unsigned char text[TEXT_BYTES], binary[BINARY_BYTES];
     unsigned char trace[TRACE_BYTES];       /* header of the first trace */
 };
 
-/* Most traces whose headers are checked. A trace of another length would move all later headers; the last ones show this. */
+/* Most traces whose headers are checked. A trace of another length would shift all later headers, which the checks then notice. */
 #define MOST_LOOKED_AT ((int64_t)1 << 16)
 
 static const unsigned char *field_at(const struct segy *file, int byte)
@@ -45,7 +45,7 @@ static const unsigned char *field_at(const struct segy *file, int byte)
     return byte > TEXT_BYTES ? file->binary + byte - TEXT_BYTES - 1 : file->trace + byte - 1;
 }
 
-/* Return a field of the binary header or of the first trace's header, a number in two's complement. */
+/* Return a signed integer from the binary header or the first trace's header. @param byte  counted as in the standard */
 static int64_t number_at(const struct segy *file, int byte, int bytes)
 {
     return lw_field_signed(field_at(file, byte), bytes, file->is_big);
@@ -58,7 +58,7 @@ static int64_t count_field(const struct segy *file, int byte)
 
 /* ---- byte order and revision ---------------------------------------------------------------------------------------------- */
 
-/* Find the byte order. Revision 2 has a number for it; otherwise the code of the sample format is a known one in one order only. */
+/* Find the byte order: by revision 2's mark (bytes 3297-3300), else as the order in which the sample format's code is known. */
 static int find_order(struct segy *file, const char *name, struct lw_error *err)
 {
     enum { IN_ORDER = 0x01020304, REVERSED = 0x04030201, IN_PAIRS = 0x02010403 };
@@ -123,7 +123,7 @@ static int find_pitch(struct segy *file, const char *name, struct lw_error *err)
     return LW_OK;
 }
 
-/* Find the number of traces. Revision 2 may give it, and may add texts after the traces. Otherwise bytes there are ignored. */
+/* Find the number of traces: that in revision 2's header, else as many as fit before revision 2's trailing texts. */
 static int find_count(struct segy *file, const char *name, struct lw_error *err)
 {
     const int64_t claimed = file->revision == 2 ? number_at(file, 3513, 8) : 0;
@@ -139,7 +139,7 @@ static int find_count(struct segy *file, const char *name, struct lw_error *err)
     return LW_OK;
 }
 
-/* Set the length of traces. LW_EDATA: the file has no whole trace of this length. */
+/* Set the samples per trace. LW_EDATA: the file has no whole trace of this length. */
 static int set_length(struct segy *file, const char *name, int64_t n_samples, struct lw_error *err)
 {
     file->n_samples = n_samples;
@@ -159,7 +159,7 @@ static int read_headers(struct segy *file, const char *name, struct lw_error *er
         (rc = lw_bytes_read_file(file->fd, name, file->binary, TEXT_BYTES, BINARY_BYTES, err)) ||
         (rc = find_order(file, name, err)))
         return rc;
-    /* Revision 0 has no revision number: these bytes may be anything. */
+    /* Revision 0 has no revision number: files may hold anything in these bytes. */
     const int major = *field_at(file, 3501), minor = *field_at(file, 3502);
     file->revision = major == 0 && minor == 1 && !file->is_big ? 1 : major <= 2 ? major : 0;
     (void)((rc = find_first(file, name, err)) || (rc = find_length(file, name, err)) || (rc = find_pitch(file, name, err)) ||
@@ -175,7 +175,7 @@ static void close_file(void *dataset)
 }
 
 /* Open a file and check its headers. LW_EDATA: headers contradict each other or the file's size, or are of an unsupported kind.
- * @param out  to be closed, also after an error */
+ * @param out  the caller closes it, also after an error */
 static int open_file(const char *name, struct segy *out, struct lw_error *err)
 {
     *out = (struct segy){0};
@@ -185,20 +185,20 @@ static int open_file(const char *name, struct segy *out, struct lw_error *err)
 
 /* ---- sampling ------------------------------------------------------------------------------------------------------------- */
 
-/* Return the interval of samples in microseconds, from revision 2's field; 0: not given. */
+/* Return the interval of samples in microseconds by revision 2's field (bytes 3273-3280); 0: not given. */
 static double extended_interval(const struct segy *file)
 {
     return file->revision == 2 ? lw_field_float64(field_at(file, 3273), file->is_big) : 0;
 }
 
-/* Return the interval of samples in microseconds, from the binary header or else the first trace; 0: not given. */
+/* Return the interval of samples in microseconds by the binary header, else by the first trace's; 0: not given. */
 static int64_t usual_interval(const struct segy *file)
 {
     const int64_t usual = count_field(file, 3217);
     return usual > 0 ? usual : count_field(file, 117);
 }
 
-/* Find the time of the first sample. A year of two digits, or a time in an unknown zone, gives none. */
+/* Find the time of the first sample. It stays unknown if the year has two digits, or the time is local or of an unknown zone. */
 static void find_start(const struct segy *file, struct lw_axis_metadata *axis)
 {
     enum { NOT_SAID, LOCAL, GREENWICH, OTHER, UTC, GPS, GPS_EPOCH = 315964800 };
@@ -216,13 +216,13 @@ static void find_start(const struct segy *file, struct lw_axis_metadata *axis)
     axis->scale = basis == GPS ? LW_TIME_GPS : LW_TIME_UTC;
 }
 
-/* Find sampling, start and unit. A rate given by the user replaces the file's. */
+/* Find sampling, start and unit. The file's interval is not used if the user gives a rate. */
 static void find_sampling(const struct segy *file, struct lw_dataset_info *info)
 {
     static const char *const units[] = {"", "Pa", "V", "mV", "A", "m", "m/s", "m/s^2", "N", "W"};
     const int64_t unit = number_at(file, 203, 2);
     const double extended = extended_interval(file);
-    struct lw_period period;            /* microseconds, not always whole */
+    struct lw_period period;            /* in microseconds, maybe with a fraction */
     int64_t denominator;
     find_start(file, &info->axis);
     if (unit > 0 && unit < (int64_t)(sizeof units / sizeof *units))
@@ -236,14 +236,14 @@ static void find_sampling(const struct segy *file, struct lw_dataset_info *info)
 
 /* ---- traces ---------------------------------------------------------------------------------------------------------------- */
 
-/* Coordinates of a trace, in the units of the header. */
+/* Coordinates in a trace's header: distance from source to receiver group; x and y of the receiver group. */
 enum { OFFSET, X, Y, N_PLACES };
 
 struct places {
     int64_t at[N_PLACES], scalar, unit;
 };
 
-/* Largest distances of places from evenly spaced ones between the first trace and the last. */
+/* How evenly traces are spaced. off: largest deviation of each coordinate from a straight line between first and last trace. */
 struct spacing {
     struct places first, last;
     double off[N_PLACES];
@@ -268,9 +268,9 @@ static int read_trace_header(const struct segy *file, const char *name, int64_t 
     return LW_OK;
 }
 
-/* Trace headers that contradict the file's headers. */
+/* Trace headers with another value (length or interval) than the file's headers. */
 struct dissent {
-    int64_t n, trace, said;     /* number of traces; the first one's index and value */
+    int64_t n, trace, said;     /* number of these traces; index and value of the first */
 };
 
 static void note_dissent(struct dissent *dissent, int64_t trace, int64_t said)
@@ -286,8 +286,8 @@ static int64_t said_by(const struct segy *file, const unsigned char *trace, int 
     return (int64_t)lw_field_unsigned(trace + byte - 1, 2, file->is_big);
 }
 
-/* Return whether traces of the length in the first trace's header would fill the file, and the last headers agree.
- * @param other  set to the file with traces of this length */
+/* Return whether the length in the first trace's header is right: such traces fill the file, and the last traces' headers agree.
+ * @param other  set to `file`, with traces of this length */
 static bool is_of_first_length(const struct segy *file, const char *name, struct segy *other)
 {
     enum { LOOKED_AT = 1024 };
@@ -302,7 +302,7 @@ static bool is_of_first_length(const struct segy *file, const char *name, struct
     return are_all;
 }
 
-/* Return whether places are evenly spaced. Numbers rounded to whole ones may be off by less than one. */
+/* Return whether a coordinate is even. Headers hold rounded integers: deviations up to 1 are allowed if steps are 2 or more. */
 static bool is_even(double off, double step)
 {
     return off == 0 || (off <= 1 && fabs(step) >= 2);
@@ -333,7 +333,7 @@ static void find_distance(const struct segy *file, const struct spacing *spacing
     snprintf(where->unit, sizeof where->unit, "%s", system == 1 || system == 2 ? units[system] : "");
 }
 
-/* Check n trace headers, spread evenly. @param lengths, intervals  set to contradictions with the file's headers */
+/* Read n trace headers, spread evenly. @param lengths, intervals  set to the headers that contradict the file's */
 static int look_at_traces(const struct segy *file, const char *name, int64_t n, struct spacing *spacing,
                           struct dissent *lengths, struct dissent *intervals, struct lw_error *err)
 {
@@ -349,7 +349,7 @@ static int look_at_traces(const struct segy *file, const char *name, int64_t n, 
         const double part = last > 0 ? (double)number / (double)last : 0;
         if ((rc = read_trace_header(file, name, number, trace, err)))
             return rc;
-        /* A header has only 16 bits for the number of samples, and some programs write 0 there. */
+        /* A trace header has 16 bits for its number of samples; some programs leave it 0. Both are no contradiction. */
         const int64_t length = said_by(file, trace, 115), interval = said_by(file, trace, 117);
         if (length != 0 && length != file->n_samples && file->n_samples <= UINT16_MAX)
             note_dissent(lengths, number, length);
@@ -365,10 +365,9 @@ static int look_at_traces(const struct segy *file, const char *name, int64_t n, 
     return rc;
 }
 
-/* Check trace headers, at most MOST_LOOKED_AT of them, spread evenly. LW_EDATA: a length contradicts the file's headers, unless the
- * user names the format; the length is then the traces' own if they agree and fit the file's size, else that of the binary header.
- * LW_EDATA: an interval contradicts the file's, unless the user gives the rate.
- * @param where  set to the distance along the traces, or to their number if they are not evenly spaced */
+/* Check trace headers, at most MOST_LOOKED_AT of them, spread evenly. LW_EDATA: a length contradicts the file's headers and the
+ * user does not name the format, or an interval does and the user gives no rate. With a named format the first trace's length counts if
+ * it fits (is_of_first_length), else the binary header's. @param where  set to distances, or numbers of traces if not even */
 static int check_traces(struct segy *file, const struct lw_dataset_info *info, struct lw_coordinate *where, struct lw_error *err)
 {
     struct dissent lengths = {0}, intervals = {0};
@@ -407,8 +406,8 @@ static int check_traces(struct segy *file, const struct lw_dataset_info *info, s
 
 /* ---- the format ------------------------------------------------------------------------------------------------------------ */
 
-/* Recognise the format by its text and by headers that agree, since SEG-Y has no magic number. Programs that write no cards in the
- * text mostly write the length into each trace header. */
+/* Recognise the format, which has no magic number, by its text and plausible headers. A text without cards does not suffice: then
+ * the first trace's header must have the right length, too. */
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     struct segy segy;
@@ -451,7 +450,7 @@ static int describe_open(struct segy *file, struct lw_dataset_info *info, struct
     return LW_OK;
 }
 
-/* Describe the file's only dataset. Each supported format is read as one of LW_SCALARS. */
+/* Describe the file's only dataset, for any use: each supported format is read as one of LW_SCALARS. */
 static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct segy file;
@@ -491,12 +490,12 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
         return rc;
     const int64_t length = info->dims[info->n_dims - 1];
     if (file->n_samples != length)
-        set_length(file, info->file, length, NULL);        /* the length that check_traces took from the trace headers */
+        set_length(file, info->file, length, NULL);        /* check_traces took the traces' own length */
     set_shape(file, &now);
     return lw_archive_check_same(&now, info, err);
 }
 
-/* Read a box. Samples to be converted are first read to the end of their row in memory. */
+/* Read a box. Stored samples that need conversion are read to the end of their row in memory, and converted in place. */
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct segy *const file = dataset;
@@ -519,7 +518,7 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
-/* Visit header fields, under segyio's names where it has them; trace fields are those of the first trace. */
+/* Visit fields of the binary header and of the first trace's header, under segyio's names where segyio has the field. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     static const struct {

@@ -4,14 +4,14 @@
 
 #include <stddef.h>
 
-/* Convert hexadecimal floating point of IBM's System/360: (-1)^sign x fraction / 2^24 x 16^(exponent - 64), with 1, 24 and 7 bits.
- * The 24 bits fit a float32. A value is exact unless it is too large, and becomes infinite, or too small, and is rounded. */
+/* Convert IBM's hexadecimal floats: (-1)^sign x fraction / 2^24 x 16^(exponent - 64). Sign, fraction and exponent have 1, 24 and 7
+ * bits. A float32 holds 24 bits, so values are exact; too large ones become infinite, too small ones are rounded. */
 static inline void convert_ibm(const unsigned char *from, int64_t n, bool is_big, char *to)
 {
     for (int64_t i = 0; i < n; i++) {
         const uint32_t bits = (uint32_t)lw_field_unsigned(from + 4 * i, 4, is_big);
         const int exponent = 4 * ((int)(bits >> 24 & 0x7f) - 64) - 24;
-        const uint64_t power_bits = (uint64_t)(exponent + 1023) << 52;      /* bits of the double 2^exponent, a normal number */
+        const uint64_t power_bits = (uint64_t)(exponent + 1023) << 52;      /* bits of the float64 2^exponent, which is normal */
         double power;
         memcpy(&power, &power_bits, sizeof power);
         const double size = (double)(int32_t)(bits & 0xffffff) * power;
@@ -75,14 +75,14 @@ const struct lw_segy_format *lw_segy_format_find(int code)
 
 /* ---- the text -------------------------------------------------------------------------------------------------------------- */
 
-/* Code page 37; characters that ASCII lacks become blanks. */
+/* ASCII characters for the 256 codes of EBCDIC's code page 37; blanks for characters that ASCII lacks. */
 static const char from_ebcdic[] =
     "                                                                "
     "           .<(+|&         !$*); -/         ,%_>?         `:#@'=\""
     " abcdefghi       jklmnopqr       ~stuvwxyz      ^         []    "
     "{ABCDEFGHI      }JKLMNOPQR      \\ STUVWXYZ      0123456789      ";
 
-/* Decide by the blanks of either code: blanks are the most common character by far. */
+/* Decide by which code's blank is more common in the text: most of a text is blanks. */
 static bool is_ebcdic(const unsigned char *text)
 {
     int balance = 0;
@@ -91,7 +91,7 @@ static bool is_ebcdic(const unsigned char *text)
     return balance > 0;
 }
 
-/* A text has letters, blanks, ends of lines and tabs; a few other bytes are allowed. Zeros may fill a text with cards. */
+/* Text is printable characters, ends of lines and tabs. MOST_OTHERS other bytes are allowed, and with cards any number of zeros. */
 bool lw_segy_is_text(const unsigned char text[LW_SEGY_TEXT_BYTES], bool *has_cards)
 {
     enum { MOST_OTHERS = 32 };

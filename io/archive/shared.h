@@ -1,13 +1,13 @@
-/* shared.h - help that the formats of archive files share: recognise, describe and list files, and read numbers in their headers.
+/* shared.h - functions that the formats of archive files share: describe and list files, read numbers in headers.
  *
- * io/archive reads files that other programs have written. Each format is a table of functions (io/format.h) in its own file:
+ * io/archive reads files of other programs. Each format is a struct lw_format, a table of functions (io/format.h), in its own file:
  *
- *     file -> recognise -> describe: shape, type, times -> open -> read (box by box, from any thread) -> samples in memory
+ *     file -> recognise -> describe: shape, type, times -> open -> read: boxes of samples, from any thread -> memory
  *
  *     flat.h       one contiguous array: raw.c, npy.c, presto.c, images in fits/
- *     spectra.h    radio spectra of 1 to 32 bits: sigproc.c, psrfits.c (psrfits.h: their table)
- *     mseed.c, segy.c     seismograms: records (mseed_index.h) and traces (segy_codes.h)
- *     values.h     numbers as stored -> samples */
+ *     spectra.h    radio spectra with samples of 1 to 32 bits: sigproc.c, psrfits.c (psrfits.h: its table)
+ *     mseed.c, segy.c     seismograms: records (mseed_index.h), traces (segy_codes.h)
+ *     values.h     stored numbers -> samples */
 #pragma once
 
 #include "io/format.h"
@@ -20,17 +20,17 @@
 /** Read the first bytes of a file. LW_EIO: the file cannot be opened. @param is_there  set to false if the file is shorter */
 int lw_archive_read_start(const char *file, void *start, size_t bytes, bool *is_there, struct lw_error *err);
 
-/** Clear the path "/" in `info`, for a file with one dataset that has no name. LW_EDATA: there is another path.
+/** Clear the path in `info`: files of the format hold one dataset without a name. LW_EDATA: a path other than "/" is given.
  * @param what  kind of file for the message, like "a SEG-Y file" */
 int lw_archive_take_no_path(struct lw_dataset_info *info, const char *what, struct lw_error *err);
 
 /** Return LW_EDATA with the message that the file changed while it was read. */
 int lw_archive_fail_changed(const char *file, struct lw_error *err);
 
-/** Check that shape and type of the file's dataset are still those that were described. LW_EDATA: they are not. */
+/** Check that shape and type of a dataset are still as described. LW_EDATA: the file has changed. */
 int lw_archive_check_same(const struct lw_dataset_info *now, const struct lw_dataset_info *described, struct lw_error *err);
 
-/** Set the name of a dimension, like "time". */
+/** Name a dimension, like "time". @param dimension  index from 0 */
 void lw_archive_name(struct lw_dataset_info *info, int dimension, const char *name);
 
 /** Call `visit` with a description of the dataset. @param storage  how its samples are stored, like "1 bit, low bits first" */
@@ -40,26 +40,26 @@ void lw_archive_list(const struct lw_dataset_info *info, const char *storage, in
 /** Write a shape like "[3 x 500]" into row->shape. */
 void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row);
 
-/** Start the `info` of a file that is to be listed: set name and size of the file. LW_EIO. */
+/** Set `info` to a file's name and size, and all else to unknown; for lists. LW_EIO: no file status. */
 int lw_archive_info(const char *file, struct lw_dataset_info *info, struct lw_error *err);
 
 /* A box of one or two dimensions, seen as rows of samples. */
 struct lw_box_rows {
-    int64_t row, row_step, n;           /* rows: first, step, number; just row 0 in a dataset of one dimension */
+    int64_t row, row_step, n;           /* rows: first one, step, number; one dimension: only row 0 */
     int64_t first, step, count;         /* samples of each row: first one, step, number */
     int64_t pitch;                      /* distance of rows in memory, in samples */
 };
 
-/** Return a box as rows. @param box  its runs are one row each, or one run holds all rows */
+/** Return a box as rows. @param box  each row is one run in memory, or one run holds all rows */
 struct lw_box_rows lw_archive_rows(const struct lw_box *box, int n_dims);
 
-/** Return the index of the last of n ascending numbers that is not above `value`; 0 if all are above.
+/** Return the index of the last of n ascending numbers that is at most `value`; 0: all are above.
  * @param numbers  the first number; the others follow at a distance of `step` bytes */
 int64_t lw_archive_find_last(const int64_t *numbers, size_t step, int64_t n, int64_t value);
 
 /* ---- numbers in the headers of files, in either byte order ---- */
 
-/** Return an unsigned number of 1 to 8 bytes. */
+/** Return an unsigned integer of 1 to 8 bytes. */
 static inline uint64_t lw_field_unsigned(const unsigned char *at, int bytes, bool is_big)
 {
     uint64_t value = 0;
@@ -68,7 +68,7 @@ static inline uint64_t lw_field_unsigned(const unsigned char *at, int bytes, boo
     return value;
 }
 
-/** Return a number of 1 to 8 bytes in two's complement. */
+/** Return a signed integer (two's complement) of 1 to 8 bytes. */
 static inline int64_t lw_field_signed(const unsigned char *at, int bytes, bool is_big)
 {
     const int unused = 64 - 8 * bytes;
@@ -91,7 +91,7 @@ static inline double lw_field_float64(const unsigned char *at, bool is_big)
     return value;
 }
 
-/** Return whether numbers in this byte order must be swapped on this machine. */
+/** Return whether this machine has the other byte order, so that the bytes of numbers must be swapped. */
 static inline bool lw_field_is_swapped(bool is_big)
 {
     return is_big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);

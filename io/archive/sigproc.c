@@ -3,9 +3,9 @@
  *     /if/0, /if/1, ..     one IF (polarisation) each, [time x channel]; [time] if there is one channel
  *     /if/0+1              the sum of two IFs
  *
- * The file does not tell which polarisation an IF is, so that a file with several IFs needs a path. Samples are stored without
- * gaps, low bits first. The header has keywords between HEADER_START and HEADER_END: each is a counted text, followed by a value
- * whose kind the keyword implies. Source: SIGPROC's user guide, and keywords that users of SIGPROC have added. */
+ * Files do not name the polarisation of an IF, so that a file with several IFs needs a path. Samples are stored without gaps, the
+ * first sample in a byte in its low bits. Between HEADER_START and HEADER_END, each keyword is a text after its length, and a value
+ * follows whose kind the keyword implies. Source: SIGPROC's user guide, and keywords that users of SIGPROC have added. */
 #include "io/archive/shared.h"
 #include "io/archive/spectra.h"
 
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A header usually has some hundred bytes. A table of frequencies takes 20 bytes for each channel. */
+/* Most headers have some hundred bytes. A list of frequencies adds 20 bytes for each channel. */
 #define USUAL_HEADER_BYTES ((int64_t)4 << 10)
 #define MOST_HEADER_BYTES ((int64_t)4 << 20)
 
@@ -34,24 +34,24 @@ static const char first_name[] = "HEADER_START", last_name[] = "HEADER_END";
 enum kind { INTEGER, LONG, REAL, LETTER, TEXT, NOTHING };
 
 struct header {
-    bool is_swapped;            /* written on a machine of the other byte order, samples included */
-    int64_t bytes;              /* size of the header: samples begin there */
+    bool is_swapped;            /* header and samples have the other byte order than this machine */
+    int64_t bytes;              /* size of the header; the samples follow */
     int64_t bits, n_ifs, n_channels;
-    int64_t n_spectra;          /* nsamples, which few programs write; 0: not known */
+    int64_t n_spectra;          /* nsamples, which few programs write; 0: unknown */
     int64_t sign;               /* 0: samples are unsigned */
     int64_t barycentric;        /* 1: times are at the barycentre of the solar system */
     double start_mjd;           /* 0: not known */
     double period_s;
     double first_mhz, step_mhz; /* frequencies of the channels; step 0: not known */
     double ra, dec;             /* pointing, as hhmmss.s and ddmmss.s; both 0: not known */
-    double dispersion;          /* refdm: dispersion measure that a time series was corrected for */
+    double dispersion;          /* refdm: dispersion measure for which a time series was corrected */
     int64_t telescope, machine, beam;       /* numbers assigned by SIGPROC; 0: not known */
     char telescope_name[TEXT_ROOM];
-    int64_t n_listed;           /* frequencies that are listed one by one */
+    int64_t n_listed;           /* number of frequencies in a list (fchannel) */
 };
 
-/* Keywords and the kinds of their values. Keywords that define shape, type, time or frequency have a place in struct header.
- * Keywords with other information are carried over to a result (is_carried). */
+/* Keywords and the kinds of their values. Those whose values lapwing needs have a place in struct header. Results keep the keywords
+ * with is_carried, which do not define shape, type, time or frequency. */
 #define AT(member) offsetof(struct header, member)
 static const struct keyword {
     const char *name;
@@ -85,7 +85,7 @@ struct item {
     char text[TEXT_ROOM];
 };
 
-/* The beginning of a file, and the position of the parser. */
+/* The first n bytes of a file, and the parser's position `at`. */
 struct bytes {
     const char *file;           /* file name, for messages */
     unsigned char *all;
@@ -95,7 +95,7 @@ struct bytes {
 
 /* ---- keywords -------------------------------------------------------------------------------------------------------- */
 
-/* Take n bytes. Returns NULL where the header ends before them. */
+/* Take the next n bytes. Returns NULL if fewer are left. */
 static const unsigned char *take(struct bytes *bytes, int64_t n, struct lw_error *err)
 {
     if (n <= bytes->n - bytes->at) {
@@ -111,7 +111,7 @@ static const unsigned char *take(struct bytes *bytes, int64_t n, struct lw_error
     return NULL;
 }
 
-/* Take a counted text. @param room  size of `text`, with its final zero */
+/* Take a length and a text. @param what  name for messages @param room  size of `text`, with its final zero */
 static int take_text(struct bytes *bytes, const char *what, char *text, int room, struct lw_error *err)
 {
     const int64_t begin = bytes->at;
@@ -145,7 +145,7 @@ static int take_value(struct bytes *bytes, struct item *item, struct lw_error *e
     return LW_OK;
 }
 
-/* Take the next keyword and its value, after HEADER_START. item->keyword is NULL at HEADER_END. */
+/* Take the next keyword and its value. item->keyword is NULL at HEADER_END. LW_EDATA: damaged, or an unknown keyword. */
 static int next_item(struct bytes *bytes, struct item *item, struct lw_error *err)
 {
     char name[NAME_ROOM];
@@ -166,7 +166,7 @@ static int next_item(struct bytes *bytes, struct item *item, struct lw_error *er
 
 /* ---- the beginning of a file ------------------------------------------------------------------------------------------ */
 
-/* Find the byte order by the length before HEADER_START. */
+/* Return whether the bytes begin with HEADER_START, and find the byte order by the length before it. */
 static bool begins(struct bytes *bytes)
 {
     const size_t length = sizeof first_name - 1;
@@ -186,7 +186,7 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
     return rc;
 }
 
-/* Read the first n bytes of a file. */
+/* Read the first n bytes of a file, in place of those read before. */
 static int read_beginning(int fd, struct bytes *bytes, int64_t n, struct lw_error *err)
 {
     lw_free(bytes->all);
@@ -197,7 +197,7 @@ static int read_beginning(int fd, struct bytes *bytes, int64_t n, struct lw_erro
     return lw_bytes_read_file(fd, bytes->file, bytes->all, 0, n, err);
 }
 
-/* Read the beginning of a file, as far as its header may reach. @param bytes  on success, the caller frees `all` */
+/* Read the beginning of a file, as far as its header may reach. @param bytes  after success the caller frees `all` */
 static int open_header(const char *file, struct bytes *bytes, struct lw_error *err)
 {
     int fd, rc = lw_file_open_input(file, &fd, err);
@@ -218,7 +218,7 @@ static int open_header(const char *file, struct bytes *bytes, struct lw_error *e
 
 /* ---- values of the header --------------------------------------------------------------------------------------------- */
 
-/* Store an item in the header. A list of frequencies becomes a first one and a step, which is NAN if they are not regular. */
+/* Store an item in the header. Of a list of frequencies only the first and the step are kept; the step is NAN if it varies. */
 static void note(const struct item *item, struct header *header)
 {
     void *const place = (char *)header + item->keyword->place;
@@ -297,7 +297,7 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
 
 /* ---- which IF -------------------------------------------------------------------------------------------------------- */
 
-/* Parse "3" of "/if/3", or "0" and "1" of "/if/0+1". */
+/* Set the IFs to be summed from a path like "/if/3" or "/if/0+1". Returns false if the path is none of these. */
 static bool parse_path(const char *path, const struct header *header, struct lw_spectra *out)
 {
     static const char prefix[] = "/if/";
@@ -336,7 +336,7 @@ static int choose_ifs(struct lw_dataset_info *info, const struct header *header,
 
 /* ---- describe, list -------------------------------------------------------------------------------------------------- */
 
-/* Count the whole spectra of the file; bytes behind the last one are ignored. */
+/* Count the whole spectra of the file; bytes after the last whole one are ignored. */
 static int count_spectra(const struct lw_dataset_info *info, const struct header *header, int64_t *out, struct lw_error *err)
 {
     int64_t spectrum_bits, bits;
@@ -371,7 +371,7 @@ static void describe_time(const struct header *header, struct lw_axis_metadata *
     snprintf(axis->start_unit, sizeof axis->start_unit, "%sMJD", is_barycentric ? "barycentric " : "");
 }
 
-/* Return the hours or degrees of a number hhmmss.s or ddmmss.s. */
+/* Convert a number hhmmss.s to hours, or ddmmss.s to degrees. */
 static double from_sexagesimal(double value)
 {
     const double size = fabs(value), whole = floor(size / 1e4), minutes = floor(size / 100 - whole * 100);
@@ -397,7 +397,7 @@ static void describe_recorder(const struct header *header, struct lw_dataset_inf
     lw_recorder_point(recorder, 15 * from_sexagesimal(header->ra), from_sexagesimal(header->dec));
 }
 
-/* Read the header, and set shape and type. @param spectra  set, for a file that is not open */
+/* Read the header and set shape, type and path in `info`. @param spectra  set, with fd -1 */
 static int examine(struct lw_dataset_info *info, struct header *header, struct lw_spectra *spectra, struct lw_error *err)
 {
     int64_t n_spectra = 0;
@@ -503,7 +503,7 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return lw_patches_read(box, opened->info.n_dims, (int64_t)lw_type_bytes(opened->info.type), read_patch, opened, err);
 }
 
-/* Samples of a single IF, in whole bytes, can be located in the file. */
+/* Samples can be located, for callers to read themselves, if the file has one IF and samples of whole bytes. */
 static bool locate(void *dataset, struct lw_stored *out)
 {
     const struct opened *const opened = dataset;

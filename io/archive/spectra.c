@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-/* Bytes of the file read at a time, and samples of which some are picked at a time; both are on an I/O thread's stack. */
+/* Sizes of buffers on an I/O thread's stack: bytes of the file read at a time; samples of which every step-th is picked. */
 enum { RAW_BYTES = 64 << 10, PICKED_BYTES = 64 << 10 };
 
-/* Gap between the wanted samples of two spectra up to which they are read together. */
+/* Largest gap between the wanted samples of two spectra that is read with them in one read. */
 enum { NEAR_BYTES = 4096 };
 
 static struct lw_type type_of(int bits, bool is_signed, int n_summed)
@@ -40,7 +40,7 @@ void lw_spectra_settle(struct lw_spectra *spectra, bool is_signed, bool is_swapp
 
 /* ---- stored samples -------------------------------------------------------------------------------------------------- */
 
-/* Unpack whole bytes. `per`, the samples in a byte, is a constant wherever this is called. */
+/* Unpack whole bytes. @param per  samples in a byte: a constant in each call, so that memcpy is inlined */
 static inline void unpack_bytes(const uint8_t unpacked[256][8], const uint8_t *raw, int64_t n_bytes, size_t per, uint8_t *out)
 {
     for (int64_t b = 0; b < n_bytes; b++)
@@ -66,7 +66,7 @@ static void unpack(const struct lw_spectra *spectra, const uint8_t *raw, int64_t
         memcpy(out + n_bytes * per, spectra->unpacked[raw[n_bytes]], (size_t)tail);
 }
 
-/* Bytes of the file that hold one IF of a patch. Where samples share bytes, both ends may have further samples. */
+/* Bytes of the file that hold one IF of a patch. The first and the last byte may also hold samples outside the patch. */
 struct raw {
     int64_t first_bit;                  /* first wanted bit in the first byte */
     uint8_t bytes[RAW_BYTES];
@@ -84,7 +84,7 @@ static int read_raw(const struct lw_spectra *spectra, int64_t offset, const stru
     return lw_bytes_read(spectra->fd, raw->bytes, offset + first / 8, lw_divide_up(end, 8) - first / 8, err);
 }
 
-/* Return the stored samples of spectrum t of the patch. @param line  room for the samples, used where they share bytes */
+/* Return the stored samples of spectrum t of the patch. @param line  room for them, used if they must be unpacked */
 static const void *raw_line(const struct lw_spectra *spectra, const struct lw_patch *patch, const struct raw *raw, int64_t t,
                             uint8_t *line)
 {
@@ -170,7 +170,7 @@ int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const stru
         spectra->n_summed == 1 && !levels && given.scalar == stored.scalar && given.is_swapped == stored.is_swapped;
     struct raw raw[LW_MAX_SUMMED];
     struct lw_patch part = *patch;
-    /* Number of spectra whose bytes, with the bytes between them, fit the buffer. */
+    /* at_once: the spectra that are read together; with the bytes between them they fit the buffer. */
     const int64_t stride = spectrum_samples(spectra) * spectra->bits, width = patch->n_channels * spectra->bits;
     const int64_t at_once = (stride - width) / 8 > NEAR_BYTES ? 1 : (8 * (RAW_BYTES - 2) - width) / stride + 1;
     for (int64_t rest = patch->n_times; rest > 0; rest -= part.n_times) {
@@ -194,7 +194,7 @@ int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const stru
     return LW_OK;
 }
 
-/* Read every step-th channel, by reading the channels between them, too. */
+/* Read every step-th channel of a patch: all channels are read to a buffer, and the wanted ones copied. */
 static int read_picked(lw_patch_fn *read, const void *dataset, struct lw_patch patch, int64_t step, int64_t bytes,
                        struct lw_error *err)
 {

@@ -3,8 +3,8 @@
  *
  *     time 0: IF 0 [channel 0, 1, ..], IF 1 [channel 0, 1, ..], ..; time 1: ..
  *
- * Samples of fewer than 8 bits share bytes, and a spectrum may begin within a byte; such samples are read as uint8. A dataset is
- * one IF or the sum of two: the sum of two polarisations is the total power. Any thread may read; nothing is allocated. */
+ * Samples of fewer than 8 bits share bytes, and a spectrum may begin within a byte; these samples are read as uint8. A dataset is
+ * one IF, or the sum of two (of two polarisations, the total power). Any thread may read; reads allocate nothing. */
 #pragma once
 
 #include "io/format.h"
@@ -17,15 +17,15 @@ enum { LW_MAX_SUMMED = 2 };
 struct lw_spectra {
     int fd;
     int bits;                           /* bits of a stored sample: 1, 2, 4, 8, 16 or 32 */
-    bool is_high_first;                 /* the first of the samples in a byte has the highest bits */
-    struct lw_type stored, given;       /* types of samples: stored (after unpacking), and as read */
+    bool is_high_first;                 /* the first sample in a byte has its highest bits; else its lowest */
+    struct lw_type stored, given;       /* types of samples: in the file, with fewer than 8 bits as uint8; as read */
     int64_t n_ifs, n_channels;
     int n_summed;
-    int64_t summed[LW_MAX_SUMMED];      /* the IFs that are summed; n_summed of them */
-    uint8_t unpacked[256][8];           /* samples in each value of a byte, set by lw_spectra_settle */
+    int64_t summed[LW_MAX_SUMMED];      /* indices of the n_summed IFs to be summed */
+    uint8_t unpacked[256][8];           /* [value of a byte] the samples in it; set by lw_spectra_settle */
 };
 
-/* Samples of consecutive spectra, and where they go in memory: channels side by side, spectra `pitch` bytes apart. */
+/* Successive channels of successive spectra, and their place in memory: spectra begin `pitch` bytes apart. */
 struct lw_patch {
     int64_t time, n_times;
     int64_t channel, n_channels;        /* LW_PATCH_CHANNELS at most */
@@ -35,24 +35,24 @@ struct lw_patch {
 
 enum { LW_PATCH_CHANNELS = 4096 };
 
-/* Levels of the channels of a patch: a stored x has the value ((x - zero) scale + offset) weight. */
+/* Levels of a patch, one for each summed IF and channel: a stored x has the value ((x - zero) scale + offset) weight. */
 struct lw_levels {
     double zero;
     float scale[LW_MAX_SUMMED][LW_PATCH_CHANNELS], offset[LW_MAX_SUMMED][LW_PATCH_CHANNELS], weight[LW_PATCH_CHANNELS];
 };
 
-/** Set the types and `unpacked`, once all other members are set. Samples are read as the narrowest type that holds every stored
- * sample, or every sum of n_summed; samples of 32 bits are float32. @param is_swapped  the bytes of a sample are swapped */
+/** Set `stored`, `given` and `unpacked` from the other members. `given` becomes the narrowest type for all samples, or for all sums
+ * of n_summed; samples of 32 bits are float32. @param is_swapped  samples have the other byte order than this machine */
 void lw_spectra_settle(struct lw_spectra *spectra, bool is_signed, bool is_swapped);
 
-/** Read a patch of spectra that begin at byte `offset` of the file. Values are computed in double precision and rounded once.
- * LW_EIO; the message is only the reason. @param levels  NULL: stored samples are the values */
+/** Read a patch. Sums and levels are computed in double precision; each value is rounded once.
+ * LW_EIO; the message is only the reason. @param offset  byte of spectrum 0 @param levels  NULL: stored samples are the values */
 int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const struct lw_patch *patch, const struct lw_levels *levels,
                     struct lw_error *err);
 
 typedef int lw_patch_fn(const void *dataset, const struct lw_patch *patch, struct lw_error *err);
 
-/** Read a box of a dataset [time x channel], or [time] of one channel, patch by patch. A dataset of one dimension is read as a
- * single spectrum whose channels are its samples, since both are stored alike. @param sample_bytes  bytes of a sample as read */
+/** Read a box of a dataset [time x channel] patch by patch. A dataset [time] is read as one spectrum with the samples as channels,
+ * since both are stored alike. @param sample_bytes  bytes of a sample as read @param dataset  passed on to `read` */
 int lw_patches_read(const struct lw_box *box, int n_dims, int64_t sample_bytes, lw_patch_fn *read, const void *dataset,
                     struct lw_error *err);

@@ -42,7 +42,7 @@ int64_t lw_values_bytes(const struct lw_values *values)
 
 /* ---- the type of the samples ------------------------------------------------------------------------------------------ */
 
-/* Find the scalar type that equals a stored type. Returns false if LW_SCALARS has none. */
+/* Find the scalar type that is the same as a stored type. Returns false if LW_SCALARS lacks the type. */
 static bool find_same(enum lw_number number, enum lw_scalar *scalar)
 {
     return lw_scalar_parse(table[number].text, scalar) && *scalar < LW_N_SCALARS;
@@ -77,10 +77,10 @@ struct lw_type lw_values_type(const struct lw_values *values)
 
 /* ---- conversion ------------------------------------------------------------------------------------------------------- */
 
-/* Numbers that are converted at a time, few enough for a cache. */
+/* Numbers converted at a time: they stay in the processor's cache. */
 enum { BLOCK = 512 };
 
-/* Load n values as float64, complex ones as pairs; blanks become NaN. */
+/* Copy n values to `numbers` as float64, complex ones as pairs; blanks become NaN. @param from_step  distance of values */
 static void load(const struct lw_values *values, const char *from, int64_t from_step, int64_t n, double *numbers)
 {
     const int64_t parts = values->is_complex ? 2 : 1, bytes = lw_number_bytes(values->number);
@@ -137,7 +137,7 @@ static void convert_by_float64(const struct lw_values *values, const char *from,
     }
 }
 
-/* Convert by flipping the highest bit, which adds half of the range. */
+/* Convert values about the middle: flipping the highest bit adds or subtracts half of the range. */
 static void convert_about_middle(const struct lw_values *values, const char *from, int64_t from_step, int64_t n, char *to,
                                  int64_t to_step)
 {

@@ -1,12 +1,12 @@
-/* values.h - convert numbers as archive files store them to samples. The type of the samples is the narrowest of LW_SCALARS that
- * holds every value exactly, or float32 or float64 where a scale applies. Pure functions.
+/* values.h - convert the numbers that archive files store to samples. Samples have the narrowest type of LW_SCALARS for all stored
+ * values, or float32 or float64 if a scale applies. Pure functions.
  *
  *     stored                                  samples
  *     int8 .. int32, float32, float64         the same type, in either byte order ("flat": there is nothing to convert)
  *     uint32, int64, uint64                   float64 (64-bit integers beyond 2^53 are rounded)
  *     float16                                 float32
  *     int16 + 32768, uint8 - 128              uint16, int8
- *     scaled, or with a blank                 float32 if stored in 8 or 16 bits or as float32, else float64; blanks become NaN
+ *     scaled, or with a blank (no value)      float32 if stored in 8 or 16 bits or as float32, else float64; blanks become NaN
  *     complex integers of 8 and 16 bits       complex float32; wider ones complex float64 */
 #pragma once
 
@@ -38,12 +38,12 @@ enum lw_number {
 
 struct lw_values {
     enum lw_number number;
-    bool is_complex;                /* stored values are pairs (re, im) of such numbers */
-    bool is_swapped;                /* stored in the byte order that this machine does not have */
-    bool is_about_middle;           /* the value is an int16 + 32768, or a uint8 - 128; not together with a scale or a blank */
-    bool is_scaled;                 /* the value is zero + scale x number */
+    bool is_complex;                /* a stored value is a pair of numbers (re, im) */
+    bool is_swapped;                /* numbers have the other byte order than this machine */
+    bool is_about_middle;           /* value = int16 number + 32768, or uint8 number - 128; excludes scale and blank */
+    bool is_scaled;                 /* value = zero + scale x number */
     double scale, zero;
-    bool has_blank;                 /* integers: the number `blank` stands for no value */
+    bool has_blank;                 /* integers: `blank` marks a missing value */
     int64_t blank;
     bool as_float64;                /* samples are float64, or pairs of float64, whatever the stored type */
 };
@@ -53,14 +53,14 @@ const char *lw_number_text(enum lw_number number);
 
 int64_t lw_values_bytes(const struct lw_values *values);        /* bytes of one stored value */
 
-/** Return the type of the samples. Its byte order is that of the file if the values are flat, else this machine's. */
+/** Return the type of the samples. Byte order: the file's for flat values, else this machine's. */
 struct lw_type lw_values_type(const struct lw_values *values);
 
-/** Return whether samples are equal to the stored values, byte for byte. */
+/** Return whether the values are flat: samples equal the stored values, byte for byte. */
 bool lw_values_are_flat(const struct lw_values *values);
 
-/** Convert n stored values, which lie `from_step` values apart, to samples, which get places `to_step` samples apart. */
+/** Convert n stored values to samples. @param from_step  distance of values @param to_step  distance of samples, in samples */
 void lw_values_convert(const struct lw_values *values, const void *from, int64_t from_step, int64_t n, void *to, int64_t to_step);
 
-/** Find a stored type by its name in LW_NUMBERS, or "float16". Returns false if there is none. */
+/** Find a stored type by its name, such as "int16". Returns false if there is none. */
 bool lw_number_parse(const char *text, enum lw_number *out);

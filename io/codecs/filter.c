@@ -162,7 +162,7 @@ static int64_t check_fletcher(const char *from, int64_t bytes)
  * ends with the last eight whole elements; the rest, up to seven, is not compressed. Sources: HDF5_LZ4.pdf, bitshuffle's README. */
 struct blocks {
     const struct lw_codec *codec;
-    void *state;                        /* of the codec, from lw_filter_tools */
+    void *state;                        /* state of the codec, from lw_filter_tools */
     int64_t element_bytes;              /* bitshuffle: bytes of an element; LZ4: 0 */
     const char *from, *end;             /* the bytes after the first two numbers; their end */
     int64_t total_bytes, block_bytes;   /* decoded bytes: all (with the rest), and of one block */
