@@ -365,9 +365,9 @@ static int look_at_traces(const struct segy *file, const char *name, int64_t n, 
     return rc;
 }
 
-/* Check trace headers, at most MOST_LOOKED_AT of them, spread evenly. LW_EDATA: a length contradicts the file's headers and the
- * user does not name the format, or an interval does and the user gives no rate. With a named format the first trace's length counts if
- * it fits (is_of_first_length), else the binary header's. @param where  set to distances, or numbers of traces if not even */
+/* Check trace headers, at most MOST_LOOKED_AT of them, spread evenly. LW_EDATA: a length contradicts the file's headers (unless
+ * the user names the format), or an interval does (unless the user gives a rate). With --format SEG-Y the first trace's length is
+ * taken if is_of_first_length, else the binary header's. @param where  set to distances, or to trace numbers if these are uneven */
 static int check_traces(struct segy *file, const struct lw_dataset_info *info, struct lw_coordinate *where, struct lw_error *err)
 {
     struct dissent lengths = {0}, intervals = {0};

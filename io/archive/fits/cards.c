@@ -18,7 +18,7 @@ int lw_fits_cards_begin(struct lw_fits_cards *cards, struct lw_error *err)
     return cards->stream ? LW_OK : lw_fail(err, LW_ESYSTEM, "no memory for a FITS header");
 }
 
-/* Add a card, filled up with blanks, or cut to its length. */
+/* Add a card of 80 characters: `card` filled up with blanks, or cut. */
 static void put(struct lw_fits_cards *cards, const char *card)
 {
     char plain[LW_FITS_CARD + 1];
@@ -51,7 +51,7 @@ void lw_fits_cards_release(struct lw_fits_cards *cards)
 
 /* ---- values ------------------------------------------------------------------------------------------------------------ */
 
-/* Write the shortest decimal number that reads back as the same value. A real number must have a point or an exponent. */
+/* Write the fewest digits, 15 to 17, that read back as `value`. A real number in FITS must have a point or an exponent. */
 static void real_text(double value, char text[40])
 {
     for (int digits = 15; digits <= 17; digits++) {
@@ -82,7 +82,7 @@ void lw_fits_put_int(struct lw_fits_cards *cards, const char *keyword, int64_t v
     put_value(cards, keyword, text, comment);
 }
 
-/* FITS has no infinity and no not a number: a card of either has no value. */
+/* FITS lacks infinity and not a number: for both the card has no value. */
 void lw_fits_put_real(struct lw_fits_cards *cards, const char *keyword, double value, const char *comment)
 {
     char text[40] = "";
@@ -91,7 +91,7 @@ void lw_fits_put_real(struct lw_fits_cards *cards, const char *keyword, double v
     put_value(cards, keyword, text, comment);
 }
 
-/* Quote as much of a text as fits into `room`, with quotes doubled. @return  characters of the text that fit */
+/* Copy as much of a text as fits into `room`, with quotes doubled. @return  number of the text's characters that fit */
 static size_t quote(const char *text, size_t room, char *to)
 {
     size_t used = 0, n = 0;
@@ -128,7 +128,7 @@ static bool is_made_of(const char *name, const char *characters)
     return name[0] && strspn(name, characters) == strlen(name);
 }
 
-/* Write a number as it appears after "name = ". */
+/* Write the value of an attribute that is one number. */
 static void number_text(const struct lw_attribute *attribute, char text[40])
 {
     if (attribute->kind == LW_ATTRIBUTE_INT)

@@ -1,8 +1,7 @@
 /* fits.c - read images and cubes of FITS files (FITS Standard 4.0).
  *
  * A path names a unit (HDU): FILE:/2 by its number, where 0 is the primary unit; FILE:/SCI or FILE:/SCI,2 by EXTNAME and EXTVER.
- * The default is the first image. BSCALE, BZERO and BLANK are applied (io/archive/values.h has the resulting types); 64-bit
- * integers are read as float64. */
+ * The default is the first image. BSCALE, BZERO and BLANK are applied; io/archive/values.h tells the types of samples. */
 #include "io/archive/fits/cards.h"
 #include "io/archive/fits/image.h"
 #include "io/dataset.h"
@@ -24,7 +23,7 @@ struct opened {
     struct lw_fits_tiles *tiles;        /* NULL: the image is flat */
 };
 
-/* Go to the unit that a path names. */
+/* Open a file, and find the image that a path names. LW_EDATA: also a result that is not complete. */
 static int find_unit(const char *file, const char *path, struct lw_fits_walk *walk, struct lw_fits_image *image,
                      struct lw_error *err)
 {
@@ -39,7 +38,7 @@ static int find_unit(const char *file, const char *path, struct lw_fits_walk *wa
     return rc ? rc : lw_fits_find_image(walk, image, err);
 }
 
-/* Go to the image of a dataset. */
+/* Open a dataset's file and find its image. With hints.as_stored, BSCALE, BZERO and BLANK are ignored. */
 static int find_dataset(const struct lw_dataset_info *info, struct lw_fits_walk *walk, struct lw_fits_image *image,
                         struct lw_error *err)
 {
@@ -50,8 +49,8 @@ static int find_dataset(const struct lw_dataset_info *info, struct lw_fits_walk 
     return rc;
 }
 
-/* Find the coordinate of an axis (sections 8.2 to 8.4). It is regular if it has an increment and no projection, which follows a "-"
- * in CTYPE. CTYPE "FREQ" is named "frequency", and the celestial "RA---TAN" is named "ra". */
+/* Find the coordinate of an axis (sections 8.2 to 8.4). It is regular if it has an increment (CDELT) and no projection (after a "-"
+ * in CTYPE). The CTYPE "FREQ" becomes the name "frequency", "UTC" becomes "time", "RA---TAN" becomes "ra". */
 static void find_coordinate(const struct lw_fits_unit *unit, int axis, struct lw_coordinate *out)
 {
     char type[72], *to = out->name;
@@ -88,7 +87,6 @@ static void find_metadata(const struct lw_fits_unit *unit, struct lw_dataset_inf
         find_coordinate(unit, info->n_dims - d, time);
         if (strcmp(time->name, "time") != 0 || info->metadata_axis >= 0)
             continue;
-        /* A time without a unit is in seconds. */
         const double seconds = time->unit[0] ? lw_sampling_unit_seconds(time->unit) : 1;
         info->metadata_axis = d;
         if (time->is_regular && lw_period_from_seconds(time->step * seconds, &info->axis.period))
@@ -166,7 +164,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- samples ----------------------------------------------------------------------------------------------------------- */
 
-/* Find the image of a dataset that has been described. @param fd  set to the file, which the caller closes; -1 on failure */
+/* Find the image of a described dataset. @param fd  set to the open file, which the caller closes; -1 on failure */
 static int find_again(const struct lw_dataset_info *info, struct lw_fits_image *image, int *fd, struct lw_error *err)
 {
     struct lw_fits_walk walk;
@@ -234,7 +232,7 @@ static int read_numbers(const struct lw_dataset_info *info, double *values, stru
 
 /* ---- attributes -------------------------------------------------------------------------------------------------------- */
 
-/* Return whether a keyword describes the file's structure, or is no longer true of results made from its samples. */
+/* Return whether a keyword describes the file's structure, or would be wrong in results. */
 static bool is_structural(const char *keyword)
 {
     static const char *const words[] = {
@@ -256,7 +254,7 @@ static bool is_structural(const char *keyword)
     return false;
 }
 
-/* Join a text that ends with & to the texts of the CONTINUE cards after it. @return  index of the next card */
+/* Join a card's text, if it ends with &, with the texts of the CONTINUE cards after it. @return  index of the card after these */
 static int64_t join_text(const struct lw_fits_unit *unit, int64_t index, const struct lw_fits_card *card, char *text, size_t size)
 {
     struct lw_fits_card next;
@@ -296,7 +294,7 @@ static void visit_unit(const struct lw_fits_unit *unit, lw_attribute_fn *visit, 
     }
 }
 
-/* Visit the keywords of the image, and those of the primary unit if the image inherits them. */
+/* Visit the keywords of the image's unit, and those of the primary unit if INHERIT is true. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     struct lw_fits_walk walk;
@@ -313,9 +311,9 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
         lw_fits_end(&walk);
 }
 
-/* ---- origin of a file made by lapwing, which result_format.c writes to HISTORY -------------------------------------------- */
+/* ---- origin of a result of lapwing, which result_format.c has written to HISTORY ------------------------------------------ */
 
-/* A walk through the lines of HISTORY, joined where they were cut (cards.h). */
+/* A walk through the lines of HISTORY. Lines that cards.h has cut are joined. */
 struct history {
     const struct lw_fits_unit *unit;
     int64_t card;                       /* index of the next card */
@@ -349,7 +347,7 @@ static bool next_line(struct history *history)
     return used > 0;
 }
 
-/* Take a line of HISTORY. The configuration's lines follow its name, indented. */
+/* Take a line of HISTORY. The line "configuration =" is followed by the lines of the configuration, indented. */
 static void take_line(const char *line, bool *is_configuration, FILE *configuration, struct lw_listing_origin *origin)
 {
     const struct {
@@ -396,7 +394,7 @@ static int read_notes(const struct lw_object *object, struct lw_notes *notes, st
         struct history history = {.unit = walk.unit};
         while (next_line(&history)) {
             char *const equals = strstr(history.line, " = "), *const value = equals ? equals + 3 : NULL;
-            if (!equals || history.line[0] == ' ')          /* a line of the configuration */
+            if (!equals || history.line[0] == ' ')          /* indented: a line of the configuration */
                 continue;
             *equals = '\0';
             struct lw_attribute attribute = {

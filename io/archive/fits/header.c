@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A usual header has some hundred cards, that of a table with many columns some thousand. */
+/* Most headers have some hundred cards; headers of tables with many columns, some thousand. */
 #define MOST_HEADER_BYTES ((int64_t)LW_FITS_BLOCK * 1024)
 
 /* ---- cards ------------------------------------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static void copy_trimmed(const char *from, size_t length, char *to, size_t size)
     to[length] = '\0';
 }
 
-/* Parse a number, which may have FORTRAN's exponent D. */
+/* Parse a number; its exponent may be FORTRAN's D instead of E. */
 static void parse_number(const char *at, struct lw_fits_card *out)
 {
     char text[LW_FITS_CARD + 1];
@@ -172,7 +172,7 @@ static int fail_unit(const struct lw_fits_walk *walk, const struct lw_fits_unit 
     return lw_fail(err, LW_EDATA, "'%s': header %d of the FITS file %s", walk->file, unit->number, what);
 }
 
-/* Read the cards up to END. They are counted before memory is allocated. */
+/* Read the cards up to END: first count them, then allocate memory and read them into it. */
 static int read_cards(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
 {
     const int64_t end = lw_min64(walk->file_bytes, unit->header_offset + MOST_HEADER_BYTES);
@@ -213,7 +213,7 @@ static int find_shape(const struct lw_fits_walk *walk, struct lw_fits_unit *unit
     return LW_OK;
 }
 
-/* Section 4.4.1: |BITPIX| / 8 x GCOUNT x (PCOUNT + NAXIS1 x NAXIS2 x ...) bytes. NAXIS1 = 0 of random groups does not count. */
+/* Section 4.4.1: |BITPIX| / 8 x GCOUNT x (PCOUNT + NAXIS1 x NAXIS2 x ...) bytes of data. Random groups: NAXIS1 is 0, no factor. */
 static int find_bytes(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
 {
     int64_t group = 0, groups = 1, elements = unit->n_axes > 0 ? 1 : 0;
@@ -272,7 +272,7 @@ int lw_fits_begin(const char *file, struct lw_fits_walk *walk, struct lw_error *
     return read_unit(walk, 0, 0, err);
 }
 
-/* Go on to the next unit. Bytes after the last unit that begin no extension are ignored. */
+/* Bytes after the last unit that do not begin with XTENSION are ignored. */
 int lw_fits_next(struct lw_fits_walk *walk, struct lw_error *err)
 {
     struct lw_fits_unit *const last = walk->unit;

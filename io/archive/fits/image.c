@@ -86,8 +86,8 @@ static enum lw_number number_of(int bitpix)
     }
 }
 
-/* Find the stored type (section 4.4.2): the value is BZERO + BSCALE x number, and an integer equal to BLANK has none. Unsigned
- * 16-bit integers are stored as signed ones, less 32768; signed 8-bit integers as unsigned ones, plus 128. */
+/* Find how values are stored (section 4.4.2): value = BZERO + BSCALE x number; an integer equal to BLANK is a missing value.
+ * Unsigned 16-bit values are stored as signed integers, less 32768; signed 8-bit values as unsigned integers, plus 128. */
 static void find_values(const struct lw_fits_unit *unit, int bitpix, struct lw_values *values)
 {
     double scale = 1, zero = 0;
@@ -122,10 +122,10 @@ static int fail(const struct lw_fits_unit *unit, const char *file, const char *w
     return lw_fail(err, LW_EDATA, "'%s': the compressed image in unit %d %s", file, unit->number, what);
 }
 
-/* Most pixels of a tile, which is decoded as a whole. */
+/* Largest tile in pixels: a tile is decoded as a whole. */
 #define MOST_TILE_PIXELS ((int64_t)1 << 24)
 
-/* Find the tiles. The default tile is one row. */
+/* Find sizes and numbers of tiles. The default tile is one row. */
 static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
 {
     int64_t all = 1;
@@ -149,7 +149,7 @@ static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct 
     return LW_OK;
 }
 
-/* Find a parameter of the compression, in ZNAMEi and ZVALi. */
+/* Return a parameter of the compression: ZVALi where ZNAMEi is its name; `fallback`: no such i. */
 static int64_t parameter(const struct lw_fits_unit *unit, const char *name, int64_t fallback)
 {
     char text[72];
@@ -231,7 +231,7 @@ static int find_heap(const struct lw_fits_unit *unit, const char *file, struct l
     return LW_OK;
 }
 
-/* Find how floats are stored (section 10.2): as integers with a scale and a zero for each tile, unless ZQUANTIZ is NONE. */
+/* Find how floats are coded (section 10.2): as integers with a scale and a zero if ZSCALE exists, unless ZQUANTIZ is NONE. */
 static void find_quantization(const struct lw_fits_unit *unit, struct lw_fits_tiling *out)
 {
     char text[72] = "";

@@ -1,11 +1,11 @@
 /* result_format.c - write results as FITS files.
  *
  *     primary unit      the first dataset, if it is an array; HISTORY with the origin of the result
- *     IMAGE extension   each further array, named after it
+ *     IMAGE extension   each further array, under the array's name
  *     BINTABLE          each table that grows, at the end of the file
  *
- * All headers are written, and the file gets its full length, before the first sample comes. Numbers are big-endian (struct
- * lw_extent). Attributes of an array, and keywords taken over from the input, become cards, or HISTORY if no keyword fits. */
+ * Before any sample, all headers are written and the arrays get their room; tables are added at the end. Numbers are big-endian
+ * (struct lw_extent). Attributes, and keywords of the input, become cards; those that no card fits go to HISTORY (cards.h). */
 #include "io/write/structure.h"
 
 #include "base/integers.h"
@@ -24,14 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Room for a header, generously. */
+/* Bytes planned for a header, generously. */
 #define HEADER_ROOM ((int64_t)1 << 20)
 
 static bool is_array(const struct lw_writer_dataset *dataset) { return dataset->n_columns == 0; }
 
 /* ---- types ------------------------------------------------------------------------------------------------------------- */
 
-/* FITS' form of a scalar type. BITPIX 0: there is none. Integers whose sign FITS lacks are stored less `middle`. */
+/* FITS' form of a scalar type; bitpix 0: none. FITS has uint8 and int16; int8 and uint16 are stored as number = value - middle. */
 struct stored {
     int bitpix;
     double middle;
@@ -58,7 +58,7 @@ static int check_dataset(const struct lw_writer_dataset *dataset, struct lw_erro
     return LW_OK;
 }
 
-/* Return the bytes of an array; INT64_MAX, more than any disk has, if they overflow. */
+/* Return the bytes of an array; INT64_MAX, which no disk has room for, if 64 bits cannot count them. */
 static int64_t array_bytes(const struct lw_writer_dataset *dataset)
 {
     int64_t bytes = (int64_t)lw_type_bytes(dataset->type);
@@ -117,7 +117,7 @@ static void put_attributes(struct lw_fits_cards *cards, const struct lw_writer_d
     }
 }
 
-/* @param dataset  the array in the unit; NULL: none */
+/* Put a unit's first cards: kind, type and shape. @param dataset  array in the unit; NULL: the unit has no data */
 static void put_shape(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset, bool is_primary)
 {
     const int n_dims = dataset ? dataset->n_dims : 0;
@@ -164,12 +164,12 @@ static int make_array_header(const struct lw_writer_dataset *dataset, const stru
 
 /* ---- create, check --------------------------------------------------------------------------------------------------- */
 
-/* Places of the arrays' units in the file. */
+/* The units of arrays, and of the primary unit, with their places in the file. */
 struct layout {
     struct lw_fits_cards *headers;      /* headers of the units, [n_headers] */
     int64_t *offsets;                   /* first byte of each header */
     int n_headers;
-    int64_t end;                        /* length of the file */
+    int64_t end;                        /* bytes of the file without tables */
 };
 
 static struct lw_extent make_extent(const struct lw_writer_dataset *dataset, int64_t offset)
@@ -198,7 +198,7 @@ static int add_unit(struct layout *layout, const struct lw_writer_dataset *datas
     return LW_OK;
 }
 
-/* Plan the file. The primary unit has no data if the first dataset is a table. */
+/* Make the headers, and lay out the arrays' units. The primary unit has no data if the first dataset is a table. */
 static int plan_layout(const struct lw_writer_spec *spec, struct lw_extent *extents, struct layout *layout, struct lw_error *err)
 {
     int rc = LW_OK;
@@ -320,7 +320,7 @@ static int make_table_header(const struct lw_growing *table, struct lw_fits_card
     return lw_fits_cards_finish(cards, err);
 }
 
-/* Write the rows, sorted. Each column has 8 bytes. */
+/* Write the rows, sorted, as big-endian numbers of 8 bytes. */
 static int write_rows(const struct lw_result_file *result, struct lw_growing *table, int64_t offset, struct lw_error *err)
 {
     enum { BLOCK = 4096 };

@@ -11,12 +11,12 @@
 /* Bits of a code, the highest bit of each byte first. */
 struct bits {
     const unsigned char *at, *end;
-    uint64_t held;              /* bits read but not taken, the next one highest; zeros after them */
+    uint64_t held;              /* bits read from `at` but not taken; the next one is the highest; zeros follow */
     int n;                      /* number of bits held */
-    bool is_over;               /* more bits were taken than there are; the missing ones are 0 */
+    bool is_over;               /* more bits were taken than the code has; the missing ones were 0 */
 };
 
-/* Hold at least 32 bits, or all that are left. */
+/* Hold at least 57 bits, or all that are left. */
 static void fill(struct bits *bits)
 {
     while (bits->n <= 56 && bits->at < bits->end) {
@@ -41,7 +41,7 @@ static inline uint32_t take(struct bits *bits, int count)
 
 /* ---- Rice ------------------------------------------------------------------------------------------------------------ */
 
-/* Count the zeros before the next one; both are taken. */
+/* Count the zeros before the next 1, and take them and the 1. Returns false if there are more than `most`, or no 1 follows. */
 static bool count_zeros(struct bits *bits, uint32_t most, uint32_t *out)
 {
     *out = 0;
@@ -62,7 +62,7 @@ static bool count_zeros(struct bits *bits, uint32_t most, uint32_t *out)
 
 /* Constants of Rice's code for one width of pixels. */
 struct width {
-    int bits, fs_bits, fs_raw;          /* bits of a pixel and of fs; the fs of blocks that store differences as they are */
+    int bits, fs_bits, fs_raw;          /* bits of a pixel; bits of fs; fs of blocks with unsplit differences */
     uint32_t mask;
 };
 
@@ -104,13 +104,13 @@ bool lw_rice_decode(const unsigned char *code, int64_t bytes, int pixel_bytes, i
 
 /* ---- PLIO ------------------------------------------------------------------------------------------------------------ */
 
-/* A word has an instruction of 4 bits and a number of 12 bits. */
+/* Instructions of PLIO, the upper 4 bits of a word; the lower 12 bits are a number. */
 enum { ZEROS, SET_HIGH, RAISE, LOWER, VALUES, ZEROS_AND_VALUE, RAISE_AND_PUT, LOWER_AND_PUT };
 
 struct line {
     const unsigned char *code;
     int64_t n_words;
-    int64_t n, at;              /* pixels in all, and pixels made */
+    int64_t n, at;              /* pixels in all, and pixels decoded so far */
     uint32_t value;
     int32_t *pixels;
 };
@@ -127,7 +127,7 @@ static void put_run(struct line *line, int64_t count, int instruction)
     line->at = end;
 }
 
-/* Carry out the instruction in word i. @param i  set to the index of the next word */
+/* Carry out the instruction in word i. Returns false if it is damaged. @param i  set to the index of the next instruction */
 static bool obey(struct line *line, int64_t *i)
 {
     const unsigned word = word_at(line, *i);
@@ -161,7 +161,7 @@ static bool obey(struct line *line, int64_t *i)
     return true;
 }
 
-/* Decode a line list. The old header has the length in word 2; the new one in words 3 and 4, and its own length in word 1. */
+/* Decode a line list. Old headers have the list's length in word 2; new ones in words 3 and 4, and their own in word 1. */
 bool lw_plio_decode(const unsigned char *code, int64_t bytes, int64_t n, int32_t *pixels)
 {
     enum { OLD_HEADER = 3, LEAST_WORDS = 3, NEW_WORDS = 5 };
@@ -188,7 +188,7 @@ bool lw_plio_decode(const unsigned char *code, int64_t bytes, int64_t n, int32_t
 
 enum { HEADER_BYTES = 25, MOST_PLANES = 40, FULL = 0xf };
 
-/* Take four bits in Huffman's code, where quads with a single 1 have the shortest codes. */
+/* Take a quad, four bits for 2 x 2 places, in Huffman's code. Quads with a single 1 have the shortest codes. */
 static unsigned char take_quad(struct bits *bits)
 {
     static const struct {
@@ -208,7 +208,7 @@ static unsigned char take_quad(struct bits *bits)
     return 0;
 }
 
-/* A quadrant of the coefficients, as rows that are `pitch` numbers apart. */
+/* A quadrant of the coefficients: [rows x columns], rows `pitch` numbers apart. */
 struct quadrant {
     uint64_t *at;
     int64_t pitch, rows, columns;
@@ -222,13 +222,14 @@ static int levels_of(int64_t rows, int64_t columns)
     return levels;
 }
 
-/* Return the length of an array of n at a level of the tree or transform. It is 1 at least: an empty array has a root, too. */
+/* Return the length of an axis of n numbers at a level of the tree or transform; at least 1: an empty tree has a root. */
 static int64_t length_at(int64_t n, int level)
 {
     return lw_max64(1, lw_divide_up(n, (int64_t)1 << level));
 }
 
-/* Take the quads of a plane of rows x columns, [rows / 2 x columns / 2], down from the root of its tree. */
+/* Take the quads of a plane [rows x columns] from its tree, root first: a quad exists where its bit in the quad above it is 1.
+ * @param quads  set to [rows / 2 x columns / 2], rounded up @param above  scratch of the same size */
 static void take_tree(struct bits *bits, int64_t rows, int64_t columns, unsigned char *quads, unsigned char *above)
 {
     quads[0] = take_quad(bits);
@@ -253,7 +254,7 @@ static void put_plane(const unsigned char *quads, const struct quadrant *quadran
         }
 }
 
-/* Take the planes of a quadrant, highest bit first. Each is a tree, or single quads if these are shorter. */
+/* Take the bit planes of a quadrant, highest bit first. Each is stored as a tree, or as a list of all quads if that is shorter. */
 static bool take_quadrant(struct bits *bits, const struct quadrant *quadrant, int n_planes, unsigned char *scratch)
 {
     const int64_t n = (quadrant->rows + 1) / 2 * ((quadrant->columns + 1) / 2);
@@ -277,7 +278,7 @@ static bool take_quadrant(struct bits *bits, const struct quadrant *quadrant, in
 static bool is_negative(uint64_t value) { return (int64_t)value < 0; }
 static uint64_t shifted(uint64_t value, int by) { return (uint64_t)((int64_t)value >> by); }
 
-/* Rounding to multiples of a power of two; halves are rounded away from zero. */
+/* Rounding to multiples of `bit`, a power of two. Halves are rounded away from zero. */
 struct rounding {
     uint64_t bit;
     uint64_t half;              /* half of `bit`; 0: nothing is rounded */
@@ -295,7 +296,7 @@ static struct rounding rounding_of(int power)
                      : (struct rounding){(uint64_t)1 << power, power > 0 ? (uint64_t)1 << (power - 1) : 0};
 }
 
-/* Move the first half of the elements to the even places, the second half to the odd ones. */
+/* Move the first half of n elements to the even places, the second half to the odd ones. @param second  scratch, [n / 2] */
 static void unshuffle(uint64_t *at, int64_t n, int64_t step, uint64_t *second)
 {
     const int64_t half = (n + 1) / 2;
@@ -309,8 +310,8 @@ static void unshuffle(uint64_t *at, int64_t n, int64_t step, uint64_t *second)
 
 static uint64_t toward_zero(uint64_t value, uint64_t by) { return is_negative(value) ? value + by : value - by; }
 
-/* Turn 2 x 2 places, the sum h0 and the differences along rows, columns and both, into values. The lowest bits that the sum has
- * lost are those of the differences. @param power  both differences are multiples of 2^power */
+/* Turn 2 x 2 coefficients (sum h0; differences hx, hy and hc along rows, columns and both) into values. The sum has lost its lowest
+ * bits, which follow from those of the differences. @param power  hx, hy are rounded to 2^(power + 1), hc to 2^power */
 static void invert_four(uint64_t *at, int64_t pitch, int power, int shift)
 {
     const struct rounding one = rounding_of(power + 1), none = rounding_of(power);
@@ -327,7 +328,7 @@ static void invert_four(uint64_t *at, int64_t pitch, int power, int shift)
     at[0] = shifted(h0 - hx - hy + hc, shift);
 }
 
-/* Turn sum and difference at an odd end into two values, `step` apart. */
+/* Turn sum and difference, `step` apart at the end of an odd axis, into two values. */
 static void invert_two(uint64_t *at, int64_t step, int power, int shift)
 {
     const struct rounding one = rounding_of(power + 1);
@@ -398,7 +399,7 @@ bool lw_hcompress_decode(const unsigned char *code, int64_t bytes, int64_t n, in
     struct bits bits = {.at = code + HEADER_BYTES, .end = code + bytes};
     if (!take_coefficients(&bits, planes, rows, columns, a, scratch))
         return false;
-    take(&bits, bits.n % 8);            /* signs begin at a new byte */
+    take(&bits, bits.n % 8);            /* signs begin with a new byte */
     for (int64_t i = 0; i < n; i++)
         if (a[i] != 0 && take(&bits, 1))
             a[i] = -a[i];

@@ -1,4 +1,4 @@
-/* tiles.c - read samples of tiled images: find the tiles of a box, decode them, and copy their samples. */
+/* tiles.c - read samples of tiled images (image.h): find the tiles of a box, decode them, and copy their samples. */
 #include "io/archive/fits/image.h"
 
 #include "base/integers.h"
@@ -22,9 +22,9 @@ enum { N_RANDOM = 10000, MOST_NUMBER_BYTES = 8 };
 struct place {
     struct lw_gunzip *gunzip;
     unsigned char *code;                /* code of the tile */
-    unsigned char *bytes;               /* the code, decompressed */
+    unsigned char *bytes;               /* bytes that gzip has decompressed; work of HCOMPRESS */
     int32_t *integers;
-    char *numbers;                      /* decoded numbers, of the image's stored type, in this machine's byte order */
+    char *numbers;                      /* decoded numbers: values.number, in this machine's byte order */
     int64_t tile;                       /* index of the decoded tile; -1: none */
 };
 
@@ -32,15 +32,15 @@ struct lw_fits_tiles {
     int fd;
     struct lw_fits_tiling tiling;
     struct lw_values values;
-    int n_dims;                         /* dimensions of a box; slower axes of the image have length 1 */
-    float *random;                      /* [N_RANDOM]; NULL: no dither */
+    int n_dims;                         /* dimensions of boxes; the image's further axes have length 1 */
+    float *random;                      /* [N_RANDOM] in (0, 1), for subtractive dither; NULL: no dither */
     pthread_mutex_t lock;               /* guards `shared` */
-    struct place *shared;               /* place for large tiles; NULL: each read has its own place */
+    struct place *shared;               /* place for large tiles; NULL: tiles are small, and each read has its own place */
 };
 
 /* ---- places ------------------------------------------------------------------------------------------------------------ */
 
-/* Return the most bytes of a tile's code. Pixels that cannot be compressed grow a little. */
+/* Return the most bytes of a tile's code. Incompressible pixels grow a little. */
 static int64_t most_code_bytes(const struct lw_fits_tiling *tiling)
 {
     return tiling->tile_pixels * MOST_NUMBER_BYTES * 5 / 4 + 4096;
@@ -83,7 +83,7 @@ static int fail_tile(int64_t tile, const char *what, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "tile %" PRId64 " %s", tile + 1, what);
 }
 
-/* Read the table's cell of a tile in one column. */
+/* Read a tile's cell in a column of the table. @param bytes  size of the cell */
 static int read_cell(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, unsigned char *cell,
                      int bytes, struct lw_error *err)
 {
@@ -91,7 +91,7 @@ static int read_cell(const struct lw_fits_tiles *tiles, int64_t tile, const stru
     return lw_bytes_read(tiles->fd, cell, tiling->table_offset + tile * tiling->row_bytes + column->offset, bytes, err);
 }
 
-/* Find the code of a tile by one of the columns; 0 bytes: that column has none. A descriptor is a count and an offset. */
+/* Find a tile's code from its descriptor (count and offset) in one column. @param bytes  set; 0: no code in this column */
 static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, int64_t *offset,
                      int64_t *bytes, struct lw_error *err)
 {
@@ -113,7 +113,7 @@ static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const stru
     return LW_OK;
 }
 
-/* Decompress a tile's big-endian numbers into place->bytes. Their width follows from their count. */
+/* Decompress a tile's n big-endian numbers to place->bytes. @param width  set to the bytes of a number: all bytes / n */
 static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int64_t bytes, int64_t n, int *width,
                   struct lw_error *err)
 {
@@ -131,7 +131,7 @@ static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int
         return fail_tile(tile, "does not hold as many numbers as it has pixels", err);
     if (code != LW_TILE_GZIP_2 || *width == 1)
         return LW_OK;
-    /* GZIP_2: the first bytes of all numbers come first, then all second bytes, and so on. */
+    /* GZIP_2 stores the first bytes of all numbers, then the second bytes, and so on. */
     for (int b = 0; b < *width; b++)
         for (int64_t i = 0; i < n; i++)
             place->numbers[i * *width + b] = (char)place->bytes[b * n + i];
@@ -201,7 +201,7 @@ static int decode_floats(const struct lw_fits_tiles *tiles, struct place *place,
 
 /* ---- floats from integers ---------------------------------------------------------------------------------------------- */
 
-/* Make the random numbers of dithering by Park and Miller's generator (section 10.2.1, appendix I). */
+/* Make the random numbers of subtractive dither by Park and Miller's generator (section 10.2.1, appendix I). */
 static float *make_random(struct lw_error *err)
 {
     float *const random = lw_alloc_array(N_RANDOM, sizeof *random, "random numbers", err);
@@ -214,7 +214,7 @@ static float *make_random(struct lw_error *err)
     return random;
 }
 
-/* A walk through the random numbers. It starts at a place given by random[start], and at the end again with the next start. */
+/* A walk through the random numbers. It begins at index 500 random[start]. After the last number it begins again with start + 1. */
 struct walk {
     const float *random;
     int start, at;
@@ -280,7 +280,7 @@ static int scale_integers(const struct lw_fits_tiles *tiles, struct place *place
     return LW_OK;
 }
 
-/* Decode a tile from the first column that has a code of it. */
+/* Decode a tile from the first column that holds a code for it. */
 static int decode(const struct lw_fits_tiles *tiles, struct place *place, int64_t tile, int64_t n, struct lw_error *err)
 {
     const struct lw_fits_tiling *const tiling = &tiles->tiling;
@@ -306,17 +306,17 @@ static int decode(const struct lw_fits_tiles *tiles, struct place *place, int64_
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------------- */
 
-/* A box by FITS' axes. */
+/* A box in the order of FITS' axes: NAXIS1 first. */
 struct wanted {
     const struct lw_box *box;
     int64_t first[LW_TILING_MOST_AXES], step[LW_TILING_MOST_AXES], count[LW_TILING_MOST_AXES];
 };
 
-/* A tile's pixels [first, end) along each axis, and the elements [low, high) of a box that lie in the tile. */
+/* A tile's pixels [first, end) of the image along each axis, and the elements [low, high) of a box that lie in the tile. */
 struct extent {
     int64_t first[LW_TILING_MOST_AXES], end[LW_TILING_MOST_AXES], low[LW_TILING_MOST_AXES], high[LW_TILING_MOST_AXES];
     int64_t n;                  /* pixels of the tile */
-    int64_t rows;               /* rows of these elements along axis 1; 0: the tile has none */
+    int64_t rows;               /* rows (along axis 1) of the box's elements in the tile; 0: none */
 };
 
 static struct extent extent_of(const struct lw_fits_tiling *tiling, const struct wanted *wanted, int64_t tile)
@@ -337,7 +337,7 @@ static struct extent extent_of(const struct lw_fits_tiling *tiling, const struct
     return extent;
 }
 
-/* Copy the wanted samples of a tile to their places, row by row along axis 1. */
+/* Convert the wanted numbers of a tile to samples at their places in memory, row by row along axis 1. */
 static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const struct extent *extent,
                       const char *numbers)
 {
@@ -361,7 +361,7 @@ static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wa
     }
 }
 
-/* Return the table's index of the i-th tile from the box's first tile to its last; -1: there are no more. */
+/* Return the table's row of tile i of those between the box's corners; -1: i is beyond the last. */
 static int64_t tile_number(const struct lw_fits_tiling *tiling, const struct wanted *wanted, int64_t i)
 {
     int64_t tile = 0, pitch = 1;

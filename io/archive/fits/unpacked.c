@@ -1,4 +1,4 @@
-/* unpacked.c - open a FITS file for reading: as it is, or, if it is gzipped, unpacked into memory. */
+/* unpacked.c - open a FITS file for reading; a gzipped file is unpacked into memory. */
 #include "io/archive/fits/header.h"
 
 #include "base/file.h"
@@ -16,10 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Most bytes that one file may unpack to. */
+/* Largest unpacked file, in bytes. */
 #define MOST_UNPACKED ((int64_t)4 << 30)
 
-/* A byte of deflate's code becomes at most 1032 bytes. Stored blocks, up to 64 KiB, are decoded as a whole. gzip adds 18 bytes. */
+/* A compressed byte becomes at most MOST_RATIO bytes. HEAD_BYTES and LEAST_ROOM hold any block that deflate stores uncompressed (up
+ * to 64 KiB). gzip's header and trailer have LEAST_PACKED bytes. */
 enum { MOST_RATIO = 1032, HEAD_BYTES = 128 << 10, LEAST_ROOM = 128 << 10, LEAST_PACKED = 18 };
 
 static const char first[] = "SIMPLE  =";
@@ -30,7 +31,7 @@ static bool is_packed(const unsigned char *bytes, int64_t n)
     return n >= 3 && bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8;
 }
 
-/* Memory behind a descriptor, into which a file is unpacked. */
+/* Memory with a descriptor, into which a file is unpacked. */
 struct target {
     int fd;
     char *memory;
@@ -43,7 +44,7 @@ static int fail_memory(const char *file, int64_t bytes, struct lw_error *err)
                    strerror(errno));
 }
 
-/* Grow the memory. Pages are reserved, so that a lack of memory is an error here. */
+/* Grow the memory. Its pages are reserved here, so that a lack of memory is an error and does not kill the process later. */
 static int grow(const char *file, struct target *target, int64_t room, struct lw_error *err)
 {
     if (target->memory)
@@ -63,7 +64,7 @@ static int grow(const char *file, struct target *target, int64_t room, struct lw
 static int unpack_members(const char *file, const unsigned char *packed, int64_t n, struct lw_gunzip *gunzip, struct target *target,
                           struct lw_error *err)
 {
-    /* The first guess is the size that the last member gives, modulo 2^32, but at most MOST_RATIO times the packed bytes. */
+    /* The first room is the unpacked size at the last member's end (modulo 2^32), but at most MOST_RATIO times the packed bytes. */
     const int64_t told = lw_min64((int64_t)lw_field_unsigned(packed + n - 4, 4, false), MOST_UNPACKED);
     int rc = grow(file, target, lw_max64(LEAST_ROOM, lw_min64(told, n * MOST_RATIO)), err);
     for (int64_t at = 0; rc == LW_OK && is_packed(packed + at, n - at); ) {
@@ -105,12 +106,12 @@ static int unpack(const char *file, const unsigned char *packed, int64_t n, stru
     return rc;
 }
 
-/* @param fd  descriptor of the packed file; replaced by that of the memory */
+/* Unpack an open file. @param fd  descriptor of the file; set to the memory's @param bytes  packed size; set to the unpacked one */
 static int open_packed(const char *file, int *fd, int64_t *bytes, struct lw_error *err)
 {
     struct target target = {.fd = -1};
     const int64_t n = *bytes;
-    /* mmap, because this memory goes back to the system at once: no plan counts it. */
+    /* mmap and munmap: this memory is not in the plan, so that it must go back to the system at once. */
     void *const packed = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (packed == MAP_FAILED)
         return lw_fail(err, LW_ESYSTEM, "no memory for the %" PRId64 " bytes of '%.600s': %s", n, file, strerror(errno));
@@ -146,7 +147,7 @@ int lw_fits_open(const char *file, int *fd, int64_t *bytes, bool *is_unpacked, s
     return rc;
 }
 
-/* Find whether a file begins with SIMPLE. A packed file is unpacked until the end of `head`, or until `start` is full. */
+/* Read the file's first bytes to `head`. If they are gzipped, unpack them to `start` until `head` ends or `start` is full. */
 int lw_fits_begins(const char *file, bool *begins, struct lw_error *err)
 {
     struct lw_gunzip *gunzip = NULL;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts of a keyword: "CD1_2A" or "CD001002A" is root CD, numbers 1 and 2, and the letter of an alternative description. */
+/* The parts of a keyword: "CD1_2A" or "CD001002A" has the root CD, the numbers 1 and 2, and A, an alternative description. */
 struct parts {
     char root[8];
     int n_numbers;
@@ -16,9 +16,9 @@ struct parts {
     char letter;                /* 0: none */
 };
 
-/* Ways to treat a keyword of the input in the result. */
+/* What the result does with a keyword of the input. */
 enum fate {
-    MOVED,                      /* put, changed if necessary */
+    MOVED,                      /* it is put, and its number adapted if necessary */
     BY_TABLE,                   /* left out: it needs a table */
     BY_PIXELS,                  /* left out: it refers to the input's pixels */
     N_FATES
@@ -36,7 +36,7 @@ static bool take_number(const char **at, int *number)
     return true;
 }
 
-/* Split a keyword. A root is letters; SIP's roots include the "_" before the first number. */
+/* Split a keyword. Returns false if it has no number. A root is letters; SIP's roots end with the "_" before the first number. */
 static bool take_apart(const char *keyword, struct parts *out)
 {
     const char *at = keyword + strspn(keyword, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -64,7 +64,7 @@ static bool take_apart(const char *keyword, struct parts *out)
     return *at == '\0';
 }
 
-/* Return `every` of an axis by FITS' number, or 1 if the image has no such axis. */
+/* Return `every` of a FITS axis, numbered from 1; 1: the image lacks the axis. */
 static double every_of(const struct lw_writer_dataset *dataset, int axis)
 {
     return axis >= 1 && axis <= dataset->n_dims ? dataset->map.every[dataset->n_dims - axis] : 1;
@@ -85,7 +85,7 @@ static bool is_one_of(const char *word, const char *const *words)
 
 /* ---- keywords that are adapted ------------------------------------------------------------------------------------------ */
 
-/* Return the axis of a keyword for the size of pixels, in any unit; 0: both axes, thinned out alike; -1: no such keyword. */
+/* Return the axis of a keyword for the size of pixels; 0: both axes, by axis 1's `every`; -1: the keyword is no such size. */
 static int find_pixel_size(const char *keyword)
 {
     static const struct {
@@ -99,7 +99,7 @@ static int find_pixel_size(const char *keyword)
     return -1;
 }
 
-/* Adapt the number of a keyword. CNPIX: pixel p of a plate covers (p - 1 + CNPIX) to (p + CNPIX) times the size of a pixel. */
+/* Adapt the number of a keyword. CNPIX: pixel p covers (p - 1 + CNPIX) to (p + CNPIX) pixel sizes on the photographic plate. */
 static double move_number(const char *keyword, const struct parts *parts, const struct lw_writer_dataset *dataset, double value)
 {
     /* Largest corrections by SIP's polynomials, in pixels. */
@@ -136,7 +136,7 @@ static const struct lw_attribute *find_carried(const struct lw_writer_dataset *d
     return NULL;
 }
 
-/* Return whether a keyword describes a coordinate from a table: its CTYPEi ends with -TAB. */
+/* Return whether a keyword belongs to a coordinate from a table: the coordinate's CTYPEi ends with -TAB. */
 static bool is_tabular(const struct lw_writer_dataset *dataset, const struct parts *parts)
 {
     static const char *const roots[] = {"CTYPE", "CUNIT", "CRVAL", "CDELT", "CNAME", "CRDER", "CSYER", "CD", "PC", "PS", "PV",
@@ -159,7 +159,7 @@ static bool is_distortion(const char *keyword, const struct parts *parts)
     return parts->n_numbers == 1 && is_one_of(parts->root, numbered);
 }
 
-/* Adapt one keyword of the input to the result. @param out  always set */
+/* Adapt one keyword of the input to the result. @param out  set to the adapted keyword, or to a copy */
 static enum fate move(const struct lw_attribute *attribute, const struct lw_writer_dataset *dataset, struct lw_attribute *out)
 {
     static const char *const sections[] = {"DATASEC", "TRIMSEC", "BIASSEC", "CCDSEC", "DETSEC", "AMPSEC", "OBJCTX", "OBJCTY", NULL};
@@ -189,7 +189,7 @@ static enum fate move(const struct lw_attribute *attribute, const struct lw_writ
 
 /* ---- keywords that the input leaves to defaults --------------------------------------------------------------------------- */
 
-/* Return whether the input has a keyword of an axis: root, axis, letter of the description ("": the first). Sets `name` to it. */
+/* Return whether the input has a keyword: root, axis, letter of the description ("": the main one). @param name  set to it */
 static bool has_keyword(const struct lw_writer_dataset *dataset, const char *root, int axis, const char *letter, char name[40])
 {
     snprintf(name, 40, "%s%d%s", root, axis, letter);
@@ -214,7 +214,7 @@ static void put_default(struct lw_fits_cards *cards, const struct lw_writer_data
         lw_fits_put_attribute(cards, &moved);
 }
 
-/* Put coordinates left to defaults: reference pixel 0, increment 1 (section 8.2); IRAF's physical ones: LTV 0, unit matrix. */
+/* Put adapted defaults for missing keywords: CRPIX 0, CDELT 1 (section 8.2); for IRAF's physical coordinates LTV 0, LTM 1. */
 static void put_defaults(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
 {
     for (int axis = 1; axis <= dataset->n_dims; axis++) {
@@ -245,7 +245,7 @@ void lw_fits_put_carried(struct lw_fits_cards *cards, const struct lw_writer_dat
         [BY_TABLE] = "they need tables of the input's file: the result's sky coordinates lack them",
         [BY_PIXELS] = "they refer to the input's pixels, and the result has others",
     };
-    char names[N_FATES][600] = {""};        /* names that do not fit are cut */
+    char names[N_FATES][600] = {""};        /* names for the warning; cut if too long */
     struct lw_attribute moved;
     for (int a = 0; a < dataset->n_carried; a++) {
         const enum fate fate = move(&dataset->carried[a], dataset, &moved);

@@ -1,13 +1,13 @@
-/* world.h - adapt world coordinates to an image whose pixels were moved and thinned out. Pure. Sources: FITS Standard 4.0, section
- * 8; SIP: Shupe et al. 2005; LTM and LTV: IRAF; CNPIX: the Digitized Sky Survey, as WCSLIB interprets it.
+/* world.h - adapt the input's world coordinates to a result that has only some of the input's pixels. Pure. Sources: FITS Standard
+ * 4.0, section 8; SIP: Shupe et al. 2005; LTM and LTV: IRAF; CNPIX: the Digitized Sky Survey, as WCSLIB interprets it.
  *
- *     pixel p' of the result (from 1 on) is pixel p of the input:  p - 1 = first + (p' - 1) x every
+ *     pixel p' of the result (from 1 on) is pixel p of the input:  p - 1 = first + (p' - 1) x every      (lw_pixel_map)
  *
- *     CRPIXj, LTVj        pixel of the result
+ *     CRPIXj, LTVj        p becomes p'
  *     CDELTj, CDi_j       times every of j;  PCi_j times every of j / every of i
  *     LTMj_i              divided by every of j
- *     A_p_q, B_p_q, ...   SIP's polynomials of pixels, for axes that are thinned out alike: times every^(p + q - 1); A_DMAX divided
- *       by every
+ *     A_p_q, B_p_q, ...   SIP's distortions, if `every` is the same for both axes: times every^(p + q - 1); A_DMAX divided by
+ *       every
  *     CNPIXj              (CNPIXj + first + 1/2) / every - 1/2
  *     XPIXELSZ, SECPIX... sizes of pixels: times every
  *
@@ -22,6 +22,6 @@
 #include "io/archive/fits/cards.h"
 #include "io/write/writer.h"
 
-/** Put the keywords that a dataset of the result takes over from the input, adapted to its pixels. For an array, also put keywords
- * that the input leaves to defaults, if these no longer hold. A warning names the keywords left out. */
+/** Put the input's keywords (dataset->carried), adapted to the result's pixels. For an array, also put keywords that the input
+ * lacks, if their defaults would be wrong in the result. A warning names the keywords left out. */
 void lw_fits_put_carried(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset);
