@@ -59,11 +59,18 @@ static const struct lw_option options[] = {
      .help = "What to write: convolved, peaks. Give one or both, separated by a comma. convolved: the convolved image, "
              "/convolved. peaks: a table of the sources in it, /peaks. Sources are sought in the image before --decimate."},
     LW_SEARCH_OPTIONS("pixel", "rows and columns", "image", "peaks", "positive; of complex ones both"),
-    {.name = "algorithm", .group = LW_GROUP_OWN, .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable",
+    {.name = "algorithm", .group = LW_GROUP_OWN, .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable|padded",
      .fallback = "auto",
      .help = "How to compute the convolution. direct: sums. tiles: transforms of tiles. full: transforms of bands as wide as the "
              "image (on a GPU: of large tiles in three passes). separable: two passes, if the kernel is the product of a column "
-             "and a row. 'lapwing plan conv2d' shows what auto chooses."},
+             "and a row. padded: one transform of the whole padded image, or of few bands where it is very large; it suits kernels "
+             "of thousands of rows, and takes memory for the image. 'lapwing plan conv2d' shows what auto chooses."},
+    {.name = "padding", .kind = LW_OPTION_CHOICE, .choices = "smooth|paper", .fallback = "smooth",
+     .help = "Size of the transforms of --algorithm padded. smooth: the image and the kernel, rounded up to 2^a 3^b 5^c 7^d. "
+             "paper: to a power of two up to 1024, above to a multiple of 512 (Podlozhnyuk, NVIDIA, 2007)."},
+    {.name = "band", .kind = LW_OPTION_INT, .argument = "ROWS", .minimum = 1, .maximum = 9e18,
+     .help = "Most rows of the result that a transform of --algorithm padded makes. Bands take less memory than the whole image, "
+             "and several ranks can share them. Default: all rows, if the padded image has less than 2 GB, else as many."},
     {.name = "start", .group = LW_GROUP_PART, .kind = LW_OPTION_INT, .argument = "ROW", .fallback = "0", .minimum = 0,
      .maximum = 9e18,
      .help = "First row of the image to use."},
@@ -85,7 +92,8 @@ static_assert(LW_MODE_FULL == 0 && LW_MODE_SAME == 1 && LW_MODE_VALID == 2, "ord
 static_assert(LW_NAN_PROPAGATE == 0 && LW_NAN_ZERO == 1 && LW_NAN_ERROR == 2 && LW_NAN_INTERPOLATE == 3, "order of --nan");
 static_assert(LW_CONV2D_ALGORITHM_AUTO == 0 && LW_CONV2D_ALGORITHM_DIRECT == 1 && LW_CONV2D_ALGORITHM_TILES == 2 &&
               LW_CONV2D_ALGORITHM_FULL == 3 &&
-              LW_CONV2D_ALGORITHM_SEPARABLE == 4, "order of --algorithm");
+              LW_CONV2D_ALGORITHM_SEPARABLE == 4 && LW_CONV2D_ALGORITHM_PADDED == 5, "order of --algorithm");
+static_assert(LW_PADDING_SMOOTH == 0 && LW_PADDING_PAPER == 1, "order of --padding");
 
 #define REACH 5     /* half width of a Gaussian kernel in standard deviations: there it has fallen to 4e-6 */
 
@@ -219,6 +227,7 @@ static int get_kernel(const struct lw_options *given, struct lw_comm *comm, stru
 {
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     const bool reads = lw_options_given(given, "kernel"), makes = lw_options_given(given, "gaussian");
+    const bool has_band = lw_options_given(given, "band");
     int rc;
     if (reads && makes)
         return lw_fail(err, LW_EUSAGE, "--kernel and --gaussian exclude each other: give one of them");
@@ -226,12 +235,17 @@ static int get_kernel(const struct lw_options *given, struct lw_comm *comm, stru
         return lw_fail(err, LW_EUSAGE, "--kernel is missing: give --kernel FILE:/dataset, or --gaussian PIXELS to make a kernel");
     if (reads && lw_options_given(given, "background"))
         return lw_fail(err, LW_EUSAGE, "--background goes with --gaussian, not with --kernel");
+    if ((has_band || lw_options_choice(given, "padding") != LW_PADDING_SMOOTH) &&
+        lw_options_choice(given, "algorithm") != LW_CONV2D_ALGORITHM_PADDED)
+        return lw_fail(err, LW_EUSAGE, "--%s goes with --algorithm padded: give both", has_band ? "band" : "padding");
     if (reads)
         rc = read_kernel(given, comm, job, err);
     else if ((rc = lw_comm_agree(comm, make_gaussian(given, job, err), err)) == LW_OK)
         lw_comm_broadcast(comm, job->taps, c->kernel_rows * c->kernel_columns * (int64_t)sizeof *job->taps);   /* same bits */
     c->kernel = job->taps;
     c->algorithm = (enum lw_conv2d_algorithm)lw_options_choice(given, "algorithm");
+    c->padding = (enum lw_padding)lw_options_choice(given, "padding");
+    c->band = has_band ? lw_options_int(given, "band") : 0;
     return rc;
 }
 
@@ -479,7 +493,8 @@ const struct lw_job_ops lw_job_conv2d = {
                    "it and writes a table of them. An --output whose name ends with .fits becomes a FITS file with the sky "
                    "coordinates of the input.",
     .paper = "V. Podlozhnyuk: FFT-based 2D convolution. NVIDIA, 2007.",
-    .remedy = "--algorithm tiles or direct", .sample = "row", .channel = "image", .value = "column", .least_dims = 2,
+    .remedy = "--algorithm tiles, direct, or padded with a small --band", .sample = "row", .channel = "image", .value = "column",
+    .least_dims = 2,
     .most_dims = 3, .join = LW_JOIN_ROWS, .taps = "kernel", .options = options, .synth_options = lw_conv2d_synth_options,
     .example = "lapwing synth conv2d --output sky.h5\n"
                "mpirun -np 2 lapwing conv2d --input sky.h5:/image \\\n"

@@ -18,6 +18,8 @@ static const double tile_seconds = 4.2e-6;          /* fixed cost of tiles, beyo
 static const double large_seconds = 2e-6;            /* additional fixed cost of large tiles */
 static const double product_rate = 29.6e12;         /* fused multiply-adds per second of the device, single precision */
 static const double wanted_points = 3 << 24;         /* points of a work area that fills the device, 384 MiB */
+static const double padded_rate = 1.05e11;           /* bytes of a transform per second: cuFFT, both ways, with padding */
+static const int64_t padded_bytes = (int64_t)5 << 29;   /* most bytes of a transform by cuFFT; the kernel's spectrum has as many */
 enum { MULTIPROCESSORS = 132 };
 
 static bool is_complex(const struct lw_op_spec *spec) { return spec->input.is_complex || spec->conv2d.kernel_complex; }
@@ -299,6 +301,25 @@ static void choose_bands(const struct lw_device *device, const struct lw_op_spec
             choose_band(device, spec, rows, columns, best);
 }
 
+/* ---- the padded image through cuFFT ------------------------------------------------------------------------------ */
+
+/* @param is_large  set: the transforms take much memory; may be NULL */
+static struct lw_conv2d_plan padded(const struct lw_op_spec *spec, bool *is_large)
+{
+    const int64_t real = spec->precision == LW_DOUBLE ? 8 : 4;
+    const struct lw_bands bands = lw_op_conv2d_bands(spec, 2, 2, padded_bytes / real);
+    const double bytes = (double)(bands.rows * bands.columns * real) * (is_complex(spec) ? 2 : 1);
+    const double seconds = (double)(bands.n * spec->n_channels) * (bytes / padded_rate + 8 * launch_seconds);
+    if (is_large)
+        *is_large = bands.is_large;
+    return (struct lw_conv2d_plan){
+        .method = LW_CONV2D_PADDED, .seconds = seconds / n_outputs(spec),
+        .grid = {.rows = bands.rows, .columns = bands.columns, .hop_rows = bands.hop_rows,
+                 .hop_columns = spec->conv2d.output_columns, .n_across = 1, .pair_rows = 1, .pair_columns = 1,
+                 .transforms_across = 1},
+    };
+}
+
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 static int take_transform(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
@@ -314,7 +335,7 @@ static int take_transform(const struct lw_device *device, const struct lw_op_spe
         return LW_OK;
     }
     return lw_fail(err, LW_ECONFIG, "a kernel of %" PRId64 " x %" PRId64 " is too large for the transforms "
-                   "of the CUDA engine: use --algorithm direct, or --engine cpu", spec->conv2d.kernel_rows,
+                   "of the CUDA engine: use --algorithm padded", spec->conv2d.kernel_rows,
                    spec->conv2d.kernel_columns);
 }
 
@@ -324,6 +345,11 @@ static int take_cheapest(const struct lw_device *device, const struct lw_op_spec
     struct lw_conv2d_plan best = direct(spec);
     choose_tile(device, spec, &best);
     choose_bands(device, spec, &best);
+    bool is_large;
+    const struct lw_conv2d_plan whole = padded(spec, &is_large);
+    /* Few large transforms take much memory and leave ranks idle. So they must gain clearly. */
+    if (!is_large && whole.seconds < 0.8 * best.seconds)
+        best = whole;
     const struct lw_conv2d_plan separable = passes(spec);
     bool is_product = false;
     const int rc = separable.seconds < best.seconds ? lw_op_conv2d_separable(spec, &is_product, err) : LW_OK;
@@ -339,6 +365,7 @@ int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *sp
     assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
     switch (spec->conv2d.algorithm) {
     case LW_CONV2D_ALGORITHM_DIRECT: *plan = direct(spec); return LW_OK;
+    case LW_CONV2D_ALGORITHM_PADDED: *plan = padded(spec, NULL); return LW_OK;
     case LW_CONV2D_ALGORITHM_SEPARABLE: *plan = passes(spec); return lw_op_conv2d_separable(spec, NULL, err);
     case LW_CONV2D_ALGORITHM_TILES:
     case LW_CONV2D_ALGORITHM_FULL: return take_transform(device, spec, plan, err);
@@ -364,6 +391,10 @@ void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_sp
     case LW_CONV2D_PASSES:
         snprintf(text, size, "separable kernel: a pass of %" PRId64 " taps along the columns and one of %" PRId64
                  " along the rows", c->kernel_rows, c->kernel_columns);
+        return;
+    case LW_CONV2D_PADDED:
+        snprintf(text, size, "padded to %" PRId64 " x %" PRId64 ", one transform by cuFFT for %" PRId64 " rows of outputs", g->rows,
+                 g->columns, g->hop_rows);
         return;
     default:
         snprintf(text, size, "overlap-save on tiles of %" PRId64 " x %" PRId64 " %s, hop %" PRId64 " x %" PRId64 "%s",

@@ -168,6 +168,7 @@ static void destroy(struct lw_op *op)
         return;
     if (conv2d->idle)
         cudaEventDestroy(conv2d->idle);
+    lw_conv2d_release(&conv2d->prepared);
     cudaFree(conv2d->memory);
     lw_free(conv2d);
 }
@@ -222,7 +223,7 @@ static int compute(struct lw_op *op, const struct lw_cuda_op_block *from, struct
     block->input = from->input;
     block->output = converts_output(&op->spec) ? work.computed : from->products[0];
     block->not_finite = &from->report->flag;
-    const bool is_shared = conv2d->prepared.plan.method == LW_CONV2D_BANDS;        /* slots share the work area */
+    const bool is_shared = lw_conv2d_shares_work(&conv2d->prepared.plan);
     int rc;
     if ((is_shared && (rc = lw_cuda_check(cudaStreamWaitEvent(from->stream, conv2d->idle, 0), "waiting for the work area", err))) ||
         (rc = lw_conv2d_run(&conv2d->prepared, block, from->stream, err)) ||

@@ -82,7 +82,8 @@ cudaError_t lw_conv2d_passes(const struct lw_conv2d_block *block, enum lw_precis
 /* ---- overlap-save ------------------------------------------------------------------------------------------------------- */
 
 /* The cut of a block's outputs into pieces of hop_rows x hop_columns, on a grid that begins at the first output. In the three
- * passes two real pieces, side by side or one above the other, share a transform. */
+ * passes two real pieces, side by side or one above the other, share a transform. A padded image is one piece, or few of them
+ * one above the other, each as wide as the outputs. */
 struct lw_conv2d_grid {
     int64_t rows, columns;              /* size of a transform */
     int64_t hop_rows, hop_columns;

@@ -29,7 +29,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_conv2d_pla
                        struct lw_conv2d_prepared *kept)
 {
     const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
-    int64_t bank = 0, row = 0, work = 0;
+    int64_t bank = 0, row = 0, work = 0, area = 0;
     switch (plan->method) {
     case LW_CONV2D_UNROLLED:
     case LW_CONV2D_PRODUCT: break;
@@ -42,12 +42,18 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_conv2d_pla
     case LW_CONV2D_BANDS:
         bank = lw_conv2d_bands_bytes(spec->precision, rows, columns);
         work = lw_conv2d_bands_work_bytes(spec->precision, &plan->grid, plan->batch);
+        break;
+    case LW_CONV2D_PADDED:
+        bank = work = lw_conv2d_padded_bytes(spec, &plan->grid);
+        area = lw_conv2d_padded_area_bytes(spec, &plan->grid);
     }
     struct lw_arena arena = {.base = memory};
     kept->bank = lw_arena_take(&arena, bank);
     kept->row = lw_arena_take(&arena, row);
     kept->work = lw_arena_take(&arena, work);
     kept->sums = lw_arena_take(&arena, spec->nan == LW_NAN_INTERPOLATE ? sums_bytes(spec) : 0);
+    kept->largest = lw_arena_take(&arena, plan->method == LW_CONV2D_PADDED ? sizeof *kept->largest : 0);
+    kept->area = lw_arena_take(&arena, area);
     return arena.used;
 }
 
@@ -69,7 +75,8 @@ static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_conv
     *setup = (struct setup){0};
     if (lw_conv2d_has_transforms(plan)) {
         setup->taps = lw_arena_take(&arena, n_taps(spec) * tap_parts(spec) * (int64_t)sizeof(double));
-        setup->work = lw_arena_take(&arena, lw_conv2d_spectrum_setup_bytes(&plan->grid, spec->conv2d.kernel_rows));
+        if (plan->method != LW_CONV2D_PADDED)
+            setup->work = lw_arena_take(&arena, lw_conv2d_spectrum_setup_bytes(&plan->grid, spec->conv2d.kernel_rows));
     }
     return arena.used;
 }
@@ -173,8 +180,7 @@ static int turn_product(const struct lw_op_spec *spec, struct lw_conv2d_prepared
     return LW_OK;
 }
 
-static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_prepared *p, cudaStream_t stream,
-                              struct lw_error *err)
+static int prepare_transforms(const struct setup *setup, struct lw_conv2d_prepared *p, cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_conv2d_spec *const c = &p->spec.conv2d;
     const int64_t n = n_taps(&p->spec) * tap_parts(&p->spec);
@@ -185,8 +191,8 @@ static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_
         taps[i] = ldexp(c->kernel[i], -p->exponent);
     const int rc = lw_cuda_upload(setup->taps, taps, n * (int64_t)sizeof *taps, stream, "transforming the kernel", err);
     lw_free(taps);
-    if (rc)
-        return rc;
+    if (rc || p->plan.method == LW_CONV2D_PADDED)
+        return rc ? rc : lw_conv2d_padded_prepare(p, setup->taps, stream, err);
     const cudaError_t status =
         p->plan.method == LW_CONV2D_TILES
             ? lw_conv2d_tile_prepare(p->spec.precision, &p->plan.grid, c, setup->taps, setup->work, p->bank, stream)
@@ -245,6 +251,12 @@ int lw_conv2d_prepare(const struct lw_op_spec *spec, const struct lw_conv2d_plan
     return rc;
 }
 
+void lw_conv2d_release(struct lw_conv2d_prepared *prepared)
+{
+    lw_cuda_fft_destroy(&prepared->forward);
+    lw_cuda_fft_destroy(&prepared->backward);
+}
+
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t n_channels)
@@ -287,6 +299,7 @@ int lw_conv2d_run(const struct lw_conv2d_prepared *p, const struct lw_conv2d_blo
     case LW_CONV2D_DIRECT: status = lw_conv2d_direct(&block, precision, is_complex, p->bank, stream); break;
     case LW_CONV2D_PASSES: status = lw_conv2d_passes(&block, precision, is_complex, p->bank, p->row, stream); break;
     case LW_CONV2D_TILES: status = lw_conv2d_tiles(&block, &p->plan.grid, precision, p->bank, stream); break;
+    case LW_CONV2D_PADDED: return lw_conv2d_padded_run(p, &block, stream, err);
     default: status = run_bands(p, &block, stream);
     }
     return lw_cuda_check(status, "convolving a block", err);

@@ -3,12 +3,14 @@
  *     spec --lw_conv2d_choose--> plan --lw_conv2d_prepare--> taps or spectrum on the device --lw_conv2d_run--> outputs of a block
  *
  * Methods: sums with small (unrolled.cu), separable (passes.cu) or any kernels (direct.cu); tiles transformed in shared memory
- * (tiles.cuh, lone.cuh); larger tiles in three passes through global memory (bands.cu, rows.cuh, columns.cuh). Afterwards nan.cu
- * treats outputs near pixels that are not finite, and find.cu searches for crossings. */
+ * (tiles.cuh, lone.cuh); larger tiles in three passes through global memory (bands.cu, rows.cuh, columns.cuh); the padded image
+ * through cuFFT (padded.cu). Afterwards nan.cu treats outputs near pixels that are not finite, and find.cu searches for
+ * crossings. */
 #pragma once
 
 #include "gpu/conv2d/launch.h"
 #include "gpu/host/device.h"
+#include "gpu/host/fft.h"
 
 LW_C_BEGIN
 
@@ -21,12 +23,13 @@ enum lw_conv2d_method {
     LW_CONV2D_PASSES,           /* sums with any separable kernel: along the columns, then along the rows */
     LW_CONV2D_TILES,            /* overlap-save on tiles in shared memory */
     LW_CONV2D_BANDS,            /* overlap-save on tiles in three passes */
+    LW_CONV2D_PADDED,           /* the padded image, or bands of its rows, through cuFFT */
 };
 
 struct lw_conv2d_plan {
     enum lw_conv2d_method method;
     int side;                   /* UNROLLED, PRODUCT: side of the padded kernel */
-    struct lw_conv2d_grid grid; /* TILES, BANDS */
+    struct lw_conv2d_grid grid; /* TILES, BANDS, PADDED */
     int64_t batch;              /* BANDS: transforms that the work area holds */
     double seconds;             /* modelled, per output pixel */
 };
@@ -38,8 +41,11 @@ int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *sp
 /** Return whether the method uses transforms, which cut the image; whether its tiles each fill a multiprocessor's shared memory. */
 static inline bool lw_conv2d_has_transforms(const struct lw_conv2d_plan *plan)
 {
-    return plan->method == LW_CONV2D_TILES || plan->method == LW_CONV2D_BANDS;
+    return plan->method >= LW_CONV2D_TILES;
 }
+
+/** Return whether all blocks share one work area, so that one must wait for the other. */
+static inline bool lw_conv2d_shares_work(const struct lw_conv2d_plan *plan) { return plan->method >= LW_CONV2D_BANDS; }
 
 bool lw_conv2d_is_large(const struct lw_conv2d_plan *plan);
 
@@ -56,13 +62,16 @@ void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_sp
 struct lw_conv2d_prepared {
     struct lw_op_spec spec;         /* its pointer to the kernel is NULL */
     struct lw_conv2d_plan plan;
+    struct lw_cuda_fft forward, backward;   /* PADDED; owned, see lw_conv2d_release */
     int exponent;                   /* taps on the device, and spectra, were divided by 2^exponent */
     float unrolled[LW_CONV2D_MOST_SIDE * LW_CONV2D_MOST_SIDE];  /* UNROLLED: [side][side]; PRODUCT: the column, then the row */
 
     /* device, borrowed */
     void *bank;                     /* taps, a column of taps, or spectrum and tables, depending on the method */
     void *row;                      /* PASSES: the row's taps */
-    void *work;                     /* BANDS: one area that all blocks share */
+    void *work;                     /* BANDS, PADDED: one area that all blocks share */
+    void *area;                     /* PADDED: cuFFT's own work memory */
+    int *largest;                   /* PADDED: largest exponent of a pixel in the transform */
     double *sums, sum;              /* LW_NAN_INTERPOLATE: see struct lw_conv2d_flaws */
 };
 
@@ -72,7 +81,8 @@ static inline enum lw_scalar lw_conv2d_computed_scalar(const struct lw_op_spec *
     return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
 }
 
-/** Return the device bytes that are kept, and those that only lw_conv2d_prepare needs. */
+/** Return the device bytes that are kept, and those that only lw_conv2d_prepare needs. PADDED asks cuFFT, which needs the device's
+ * context. */
 int64_t lw_conv2d_prepared_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan);
 int64_t lw_conv2d_setup_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan);
 
@@ -82,13 +92,29 @@ int64_t lw_conv2d_setup_bytes(const struct lw_op_spec *spec, const struct lw_con
 int lw_conv2d_prepare(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, void *setup,
                       cudaStream_t stream, struct lw_conv2d_prepared *out, struct lw_error *err);
 
+/** Destroy what `prepared` owns, but not the memory that it borrows. Accepts an all-zero or half-prepared object. */
+void lw_conv2d_release(struct lw_conv2d_prepared *prepared);
+
 /** Return the description of a block for the kernels, without its buffers.
  * @param first  output row of the image */
 struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t n_channels);
 
 /** Enqueue the convolution of a block whose buffers are set; pixels that are not finite count as zero. Blocks on different streams
- * share the work area of BANDS, so the caller must make one wait for the other. */
+ * share the work area of BANDS and PADDED, so the caller must make one wait for the other. */
 int lw_conv2d_run(const struct lw_conv2d_prepared *prepared, const struct lw_conv2d_block *block, cudaStream_t stream,
                   struct lw_error *err);
+
+/* ---- the padded image through cuFFT (padded.cu) --------------------------------------------------------------------------- */
+
+/** Return the bytes of a transform's points, or of the kernel's spectrum, and those of cuFFT's work memory. */
+int64_t lw_conv2d_padded_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid);
+int64_t lw_conv2d_padded_area_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid);
+
+/** Plan the transforms, and fill the bank with the kernel's spectrum.
+ * @param taps  [kernel_rows][kernel_columns] (x 2 if complex), float64, device; divided by 2^exponent */
+int lw_conv2d_padded_prepare(struct lw_conv2d_prepared *prepared, const double *taps, cudaStream_t stream, struct lw_error *err);
+
+int lw_conv2d_padded_run(const struct lw_conv2d_prepared *prepared, const struct lw_conv2d_block *block, cudaStream_t stream,
+                         struct lw_error *err);
 
 LW_C_END

@@ -100,7 +100,7 @@ inline unsigned patches_of(const lw_conv2d_block &b, int rows, int columns)
 
 /* Call `with` with a pixel and a tap of the types in which a block is computed. */
 template <class With>
-static cudaError_t with_pixel(enum lw_precision precision, bool input_complex, bool kernel_complex, With with)
+static auto with_pixel(enum lw_precision precision, bool input_complex, bool kernel_complex, With with)
 {
     if (precision == LW_SINGLE && kernel_complex)
         return with(float2{}, float2{});

@@ -1,4 +1,4 @@
-/* fft.h - cuFFT plans for batches of in-place transforms. The caller provides the plans' work memory. */
+/* fft.h - cuFFT plans for in-place transforms: batches of rows, or one image. The caller provides their work memory. */
 #pragma once
 
 #include "base/error.h"
@@ -24,6 +24,12 @@ int64_t lw_cuda_fft_bytes(int64_t length, cufftType type, int batch);
  * @param what  the step that an error message names */
 int lw_cuda_fft_create(struct lw_cuda_fft *fft, int64_t length, cufftType type, int batch, void *work, const char *what,
                        struct lw_error *err);
+/** The same for one transform of `rows` x `columns` points in place. A row of a real type is 2 (columns / 2 + 1) reals, of which
+ * the first `columns` count, or columns / 2 + 1 bins.
+ * @param work_bytes  lw_cuda_fft2d_bytes when the memory was planned; LW_ESYSTEM if cuFFT now needs more */
+int64_t lw_cuda_fft2d_bytes(int64_t rows, int64_t columns, cufftType type);
+int lw_cuda_fft2d_create(struct lw_cuda_fft *fft, int64_t rows, int64_t columns, cufftType type, void *work, int64_t work_bytes,
+                         const char *what, struct lw_error *err);
 void lw_cuda_fft_destroy(struct lw_cuda_fft *fft);      /* accepts an all-zero plan */
 
 LW_C_END

@@ -133,6 +133,20 @@ int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, stru
     return LW_OK;
 }
 
+struct lw_bands lw_op_conv2d_bands(const struct lw_op_spec *spec, int64_t row_unit, int64_t column_unit, int64_t most_reals)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    const int64_t n_rows = spec->n_outputs > 0 ? spec->n_outputs : 1 << 16, parts = lw_op_is_complex(spec) ? 2 : 1;
+    struct lw_bands b = {.n = c->band > 0 ? lw_divide_up(n_rows, c->band) - 1 : 0};
+    b.columns = lw_padded_length(c->padding, c->output_columns + c->kernel_columns - 1, column_unit);
+    do {
+        b.hop_rows = lw_divide_up(n_rows, ++b.n);
+        b.rows = lw_padded_length(c->padding, b.hop_rows + c->kernel_rows - 1, row_unit);
+        b.is_large = b.rows * b.columns * parts > most_reals;
+    } while (b.is_large && c->band == 0 && b.hop_rows > c->kernel_rows);
+    return b;
+}
+
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d) { return conv2d->every > 1 ? conv2d->every : 1; }
 
 /* ---- filtering of either kind ---------------------------------------------------------------------------------------- */

@@ -56,6 +56,7 @@ enum lw_conv2d_algorithm {
     LW_CONV2D_ALGORITHM_TILES,  /* overlap-save on tiles */
     LW_CONV2D_ALGORITHM_FULL,   /* overlap-save on bands as wide as the image */
     LW_CONV2D_ALGORITHM_SEPARABLE, /* a pass along the columns and a pass along the rows; the kernel must be a column times a row */
+    LW_CONV2D_ALGORITHM_PADDED, /* one transform of the padded image, or of few bands of it */
 };
 
 /* 2-D convolution of images: y[c][i][j] = sum_m sum_n kernel[m][n] x[c][i + look_ahead_rows - m][j + look_ahead_columns - n]. The
@@ -75,6 +76,8 @@ struct lw_conv2d_spec {
     enum lw_boundary boundary;
     double outside;             /* value of all pixels beyond the four sides, with boundary ZERO */
     enum lw_conv2d_algorithm algorithm;
+    enum lw_padding padding;    /* for the algorithm PADDED */
+    int64_t band;               /* PADDED: most rows of outputs of a transform; 0: the engine chooses */
 };
 
 enum lw_op_kind { LW_OP_OLS, LW_OP_CONV2D, LW_OP_SFFT };
@@ -152,6 +155,17 @@ void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *pla
 /** Find whether the kernel of images is the product of a column and a row, apart from rounding (signal/separable.h).
  * @param is_product  set; NULL: LW_ECONFIG if the kernel is no product */
 int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, struct lw_error *err);
+
+/* The bands of the algorithm PADDED: one transform each. */
+struct lw_bands {
+    int64_t rows, columns;      /* size of a transform */
+    int64_t hop_rows, n;        /* rows of outputs of a band; bands of an image */
+    bool is_large;              /* a transform has more numbers than it should */
+};
+
+/** Cut an image into as few bands as possible: those that the spec wants, or none with more than most_reals numbers, nor with fewer
+ * rows of outputs than the kernel has. The sizes are multiples of `unit`. It is the same for all ranks, rounds and memory. */
+struct lw_bands lw_op_conv2d_bands(const struct lw_op_spec *spec, int64_t row_unit, int64_t column_unit, int64_t most_reals);
 
 /** Return the search of either kind of operation, and its number of filters, 1 for images. */
 const struct lw_search *lw_op_search(const struct lw_op_spec *spec);

@@ -67,6 +67,38 @@ int64_t lw_boundary_index(enum lw_boundary boundary, int64_t i, int64_t n)
     return -1;
 }
 
+/* The paper aligns to 16 points first. */
+static int64_t length_of_paper(int64_t least)
+{
+    int64_t power = 16;
+    while (power < least && power < 1024)
+        power *= 2;
+    return power >= least ? power : lw_round_up(least, 512);
+}
+
+/* Each odd factor counts as 2% more points: of two lengths alike, that with more factors of two takes fewer passes. */
+int64_t lw_padded_length(enum lw_padding padding, int64_t least, int64_t unit)
+{
+    int64_t best = 0, lowest = INT64_MAX;
+    if (padding == LW_PADDING_PAPER)
+        return length_of_paper(least);
+    for (int64_t n = lw_round_up(least, unit); best == 0 || 50 * n < lowest; n += unit) {
+        int64_t rest = n, odd = 0;
+        if (!lw_has_factors_up_to(7, n))
+            continue;
+        while (rest % 2 == 0)
+            rest /= 2;
+        for (int64_t factor = 3; rest > 1; factor += 2)
+            for (; rest % factor == 0; odd++)
+                rest /= factor;
+        if ((50 + odd) * n < lowest) {
+            lowest = (50 + odd) * n;
+            best = n;
+        }
+    }
+    return best;
+}
+
 const char *lw_mode_text(enum lw_mode mode)
 {
     static const char *const texts[] = {"full", "same", "valid"};

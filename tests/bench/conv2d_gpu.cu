@@ -5,6 +5,10 @@
  *                             the rivals, each in its fastest way. The cases are those whose name contains text; a text with commas
  *                             is a list of cases: '4096^2 5x5,1000^2 31x31,'
  *   bench_conv2d_gpu methods [csv] [text]   every algorithm of the engine for those cases, to tune the choice
+ *   bench_conv2d_gpu padded [csv] [text]    the padded image, as the engine transforms it, beside the same by plain cuFFT; text
+ *                             is a list of cases as above, or empty: large kernels
+ *   bench_conv2d_gpu lengths [csv]          the padded image by plain cuFFT with each length of 2^a 3^b 5^c 7^d from 22384 to
+ *                             24576, to tune lw_padded_length
  *   bench_conv2d_gpu batches [csv] [text]   large tiles with work areas of various sizes, which may or may not stay in the L2 cache
  *   bench_conv2d_gpu check    every algorithm against the sum by definition, on awkward sizes
  *   bench_conv2d_gpu one CASE ALGORITHM N   N launches of one case, for a profiler; ALGORITHM as in --algorithm
@@ -22,7 +26,7 @@
 #include <string>
 
 static const double WORKING_SET = 512.0 * (1 << 20), BUDGET_MS = 120;
-static const char *const algorithms[] = {"auto", "direct", "tiles", "full", "separable"};
+static const char *const algorithms[] = {"auto", "direct", "tiles", "full", "separable", "padded"};
 
 struct Case {
     std::string name;
@@ -256,7 +260,11 @@ static bool prepare(const Case &c, const Pool &p, int algorithm, Ours *ours, int
     return true;
 }
 
-static void release(Ours *ours) { CHECK_CUDA(cudaFree(ours->memory)); }
+static void release(Ours *ours)
+{
+    lw_conv2d_release(&ours->prepared);
+    CHECK_CUDA(cudaFree(ours->memory));
+}
 
 static void convolve(const Case &c, const Ours &ours, const Pool &p, int i)
 {
@@ -377,7 +385,7 @@ static int run_methods(FILE *csv, const char *text)
             fprintf(to, "case,algorithm,ms,gpixel_s,error,method\n");
     for (const Case &c : wanted_cases(text)) {
         Pool p = make_pool(c);
-        for (int a = LW_CONV2D_ALGORITHM_AUTO; a <= LW_CONV2D_ALGORITHM_SEPARABLE; ++a) {
+        for (int a = LW_CONV2D_ALGORITHM_AUTO; a <= LW_CONV2D_ALGORITHM_PADDED; ++a) {
             Result r;
             const bool is_slow = a == LW_CONV2D_ALGORITHM_DIRECT && c.image.kernel_rows > 31;
             if (is_slow || !measure(c, &p, a, &r))
@@ -391,6 +399,64 @@ static int run_methods(FILE *csv, const char *text)
         release_pool(&p);
     }
     return failed > 0;
+}
+
+/* The padded image, as the engine transforms it and by plain cuFFT, whose fastest size counts. */
+static int run_padded(FILE *csv, const char *text)
+{
+    int wrong = 0;
+    for (FILE *const to : {stdout, csv})
+        if (to)
+            fprintf(to, "case,ms,ms_single,cufft_ms,ratio,error,bytes,method,cufft\n");
+    for (const Case &c : wanted_cases(text[0] ? text : "1024^2 7x6,4096^2 2000x2000,8192^2 4000x4000,16384^2 6000x6000,")) {
+        Pool p = make_pool(c);
+        Ours ours;
+        Result r;
+        bool failed = false;
+        if (!measure(c, &p, LW_CONV2D_ALGORITHM_PADDED, &r) || !prepare(c, p, LW_CONV2D_ALGORITHM_PADDED, &ours))
+            return 1;
+        const long long bytes = (long long)lw_conv2d_prepared_bytes(&ours.spec, &ours.prepared.plan);
+        release(&ours);
+        const RivalReached plain = measure_rival(c, p, &cufft_whole_image, &failed);
+        for (FILE *const to : {stdout, csv})
+            if (to) {
+                fprintf(to, "%s,%.4f,%.4f,%.4f,%.3f,%.2g,%lld,\"%s\",\"%s\"\n", c.name.c_str(), r.time.sustained, r.time.single,
+                        plain.ms, r.time.sustained / plain.ms, r.error, bytes, r.text, plain.text);
+                fflush(to);
+            }
+        wrong += failed || !(r.error < TOLERANCE);
+        release_pool(&p);
+    }
+    return wrong > 0;
+}
+
+/* Plain cuFFT's time for a 16384^2 image whose rows or columns are padded to one length after the other. */
+static int run_lengths(FILE *csv)
+{
+    const Case c = square(16384, 6000, 6000);
+    Pool p = make_pool(c);
+    const int least = (int)(c.image.rows + c.image.kernel_rows - 1), common = 22400;
+    const auto ms_of = [&](int rows, int columns) {
+        CufftImage *const f = cufft_image_create(image_cut(c.image, rows, columns, 1), p.taps, p.stream);
+        const double ms =
+            f ? rival_glance([&](int i) { cufft_image_run(f, image_of(c, p, i), output_of(c, p, i), p.stream); }, p.stream) : 0;
+        if (f)
+            cufft_image_close(f);
+        return ms;
+    };
+    for (FILE *const to : {stdout, csv})
+        if (to)
+            fprintf(to, "length,rows_ms,columns_ms\n");
+    for (int length = image_size(least, 2); length <= 24576; length = image_size(length + 2, 2)) {
+        const double rows = ms_of(length, common), columns = ms_of(common, length);
+        for (FILE *const to : {stdout, csv})
+            if (to) {
+                fprintf(to, "%d,%.3f,%.3f\n", length, rows, columns);
+                fflush(to);
+            }
+    }
+    release_pool(&p);
+    return 0;
 }
 
 static int run_batches(FILE *csv, const char *text)
@@ -420,7 +486,7 @@ static int run_check()
         Case c = square(1000, kernel.first, kernel.second);
         c.image.columns = 1501;
         Pool p = make_pool(c);
-        for (int a = LW_CONV2D_ALGORITHM_AUTO; a <= LW_CONV2D_ALGORITHM_SEPARABLE; ++a) {
+        for (int a = LW_CONV2D_ALGORITHM_AUTO; a <= LW_CONV2D_ALGORITHM_PADDED; ++a) {
             Result r;
             if (!measure(c, &p, a, &r))
                 continue;
@@ -439,7 +505,7 @@ static int run_check()
 static int run_one(const char *name, const char *algorithm, int n)
 {
     int chosen = 0;
-    while (chosen < 4 && strcmp(algorithms[chosen], algorithm) != 0)
+    while (chosen < 5 && strcmp(algorithms[chosen], algorithm) != 0)
         ++chosen;
     for (const Case &c : all_cases()) {
         if (c.name != name)
@@ -464,8 +530,8 @@ int main(int argc, char **argv)
         return run_check();
     if (mode == "one" && argc == 5)
         return run_one(argv[2], argv[3], atoi(argv[4]));
-    if (mode != "table" && mode != "methods" && mode != "batches") {
-        fprintf(stderr, "usage: bench_conv2d_gpu table|methods|batches [csv] [text] [rival.so...] | check | "
+    if (mode != "table" && mode != "methods" && mode != "batches" && mode != "padded" && mode != "lengths") {
+        fprintf(stderr, "usage: bench_conv2d_gpu table|methods|batches|padded|lengths [csv] [text] [rival.so...] | check | "
                         "one CASE ALGORITHM N\n");
         return 2;
     }
@@ -475,6 +541,8 @@ int main(int argc, char **argv)
         rivals = rival_libraries(rivals, argc - 4, argv + 4);
     const int failed = mode == "table"     ? run_table(csv, text)
                        : mode == "methods" ? run_methods(csv, text)
+                       : mode == "padded"  ? run_padded(csv, text)
+                       : mode == "lengths" ? run_lengths(csv)
                                            : run_batches(csv, text);
     if (csv)
         fclose(csv);

@@ -256,12 +256,26 @@ inline int image_size(int64_t n, int multiple)
     }
 }
 
-/* Size of the padded whole image. The choices round the sides up to even numbers, or to multiples of 16, 64 and 256. */
+/* The paper's rule: a power of two up to 1024, above a multiple of 512. */
+inline int image_size_of_paper(int64_t n)
+{
+    int64_t power = 16;
+    while (power < n && power < 1024)
+        power *= 2;
+    return (int)(power >= n ? power : (n + 511) / 512 * 512);
+}
+
+/* Size of the padded whole image. The choices round the sides up to even numbers, or to multiples of 16, 64 and 256; the last is
+ * the rule of Podlozhnyuk's paper. */
 inline bool image_whole(const RivalImage &c, int choice, int *rows, int *columns)
 {
-    const int multiples[] = {2, 16, 64, 256};
-    if (choice >= (int)(sizeof multiples / sizeof *multiples))
-        return false;
+    const int multiples[] = {2, 16, 64, 256}, n = (int)(sizeof multiples / sizeof *multiples);
+    if (choice == n) {
+        *rows = image_size_of_paper(c.rows + c.kernel_rows - 1);
+        *columns = image_size_of_paper(c.columns + c.kernel_columns - 1);
+    }
+    if (choice >= n)
+        return choice == n;
     *rows = image_size(c.rows + c.kernel_rows - 1, 2);
     *columns = image_size(c.columns + c.kernel_columns - 1, multiples[choice]);
     return true;

@@ -549,23 +549,26 @@ static void print_row(FILE *csv, const Case &c, const Ours &ours, const Result &
     fflush(stdout);
 }
 
-/* Print the simpler direct kernels, if the engine takes the direct path and they can do the case. */
-static void print_direct_steps(FILE *csv, const Case &c, const Ours &ours, const Pool &p)
+/* Print the simpler direct kernels, if the engine takes the direct path and they can do the case. Return how many are wrong. */
+static int print_direct_steps(FILE *csv, const Case &c, const Ours &ours, const Pool &p)
 {
     if (ours.is_long || ours.plan.path != LW_CUDA_DIRECT || c.complex_signal || c.is_double || c.n_channels > 1)
-        return;
-    const DirectSteps s = time_direct_steps((const float *)p.x, p.taps, (float *)p.bank, (float *)p.y, c.count, (int)c.n_taps,
-                                            c.n_filters, p.stream, 40);
+        return 0;
     const double floor = floor_ms(c);
-    const struct { const char *name; Timing ms; } rows[] = {{"naive", s.naive}, {"constant", s.constant}};
-    for (const auto &row : rows) {
-        printf("%-42s %-24s %8.4f ms %25.1f%%\n", c.name.c_str(), row.name, row.ms.single, 100 * floor / row.ms.single);
-        fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,,%.1f,%.1f,,,", c.name.c_str(), row.name, floor, row.ms.single, row.ms.sustained,
-                100 * floor / row.ms.single, 100 * floor / row.ms.sustained);
+    int wrong = 0;
+    for (const DirectStep &step :
+         time_direct_steps((const float *)p.x, p.taps, (float *)p.bank, (float *)p.y, c.count, (int)c.n_taps, c.n_filters,
+                           p.stream, 40, [&] { return check_case(c, p, p.y); })) {
+        printf("%-42s %-24s %8.4f ms %25.1f%% err %.1e\n", c.name.c_str(), step.name, step.ms.single, 100 * floor / step.ms.single,
+               step.error);
+        fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,,%.1f,%.1f,%.2e,,", c.name.c_str(), step.name, floor, step.ms.single, step.ms.sustained,
+                100 * floor / step.ms.single, 100 * floor / step.ms.sustained, step.error);
         for (size_t i = 0; i <= rivals.size(); ++i)
             fprintf(csv, ",,");
         fprintf(csv, "\n");
+        wrong += !(step.error < 2e-6);
     }
+    return wrong;
 }
 
 /* Measure and print one row; baseline: with the rivals. Return whether its results are wrong. */
@@ -617,7 +620,7 @@ static int run_table(FILE *csv, bool each_segment, const char *text)
             wrong += run_segments(csv, c, p);
         else if (choose(c, 0, &ours)) {
             wrong += run_row(csv, c, &ours, p, c.n_channels == 1);
-            print_direct_steps(csv, c, ours, p);
+            wrong += print_direct_steps(csv, c, ours, p);
         }
     }
     return wrong;

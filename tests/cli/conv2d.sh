@@ -35,11 +35,16 @@ ok 3 plan $conv2d --algorithm direct
 says 'direct sum of 31 x 31 taps'
 ok 2 plan $conv2d --algorithm full
 says 'full-width bands'
+ok 2 plan $conv2d --algorithm padded
+says 'padded to 1[01][0-9]+ x 8[0-9]+, one transform by [a-zA-Z]+ for 1001 rows'
+ok 2 plan $conv2d --algorithm padded --padding paper --band 300
+says 'padded to 512 x 1024, one transform by [a-zA-Z]+ for 251 rows'
+says 'cut at multiples of 251'
 ok 4 plan $conv2d --count 40 --split axis
 says 'only [123] of them have work'
 
 # ---- the same bits; the job file in a result repeats the job
-for algorithm in auto full; do
+for algorithm in auto full 'padded --band 200'; do
     ok 1 $conv2d --output one.h5 --overwrite --algorithm $algorithm --threads 1 --boundary reflect
     for ranks in 2 4; do
         ok $ranks $conv2d --output more.h5 --overwrite --algorithm $algorithm --boundary reflect
@@ -79,6 +84,8 @@ wrong 2 '--boundary mirror is none of zero, edge, wrap, reflect and constant=V' 
 wrong 2 '--boundary constant=x is none of' --boundary constant=x
 wrong 2 '--boundary edge goes with --mode same and full' --boundary edge --mode valid
 wrong 78 '--boundary constant=1e300 does not fit single precision' --boundary constant=1e300
+wrong 2 '--band goes with --algorithm padded' --band 100
+wrong 2 '--padding goes with --algorithm padded' --padding paper --algorithm full
 wrong 2 '--origin 3 is not of the form ROW,COLUMN' --origin 3
 wrong 78 '--origin 3,31 is not in the kernel: rows are 0\.\.30, columns 0\.\.30' --origin 3,31
 wrong 78 '--origin -1,3 is not in the kernel' --origin=-1,3
@@ -87,7 +94,7 @@ wrong 2 '--decimate: 0 is not in 1\.\.' --decimate 0
 wrong 78 '--algorithm separable: the kernel is not the product' --algorithm separable
 wrong 78 '--start 1001 is not in 0\.\.1000' --start 1001
 wrong 78 '--channels 1:3.*2' --channels 1:3
-wrong 78 'the smallest round needs .* --algorithm tiles or direct' --memory 1M
+wrong 78 'the smallest round needs .* --algorithm tiles, direct, or padded with a small --band' --memory 1M
 refuse 0 78 '--mode valid: the kernel has 31 x 31 elements and the image only 20 x 803' $conv2d --output out.h5 --mode valid \
     --count 20 --isolated
 refuse 0 2 '--kernel is missing' conv2d --input sky.h5:/image --output out.h5

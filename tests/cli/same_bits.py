@@ -107,7 +107,7 @@ def runs():
         yield conv2d(dtype, kernel)
     for mode, kernel in itertools.product(("full", "same", "valid"), ("1x1", "4x7", "31x31", "64x40", "complex")):
         yield conv2d("f4", kernel, "--mode", mode)
-    for boundary, algorithm in itertools.product(("edge", "wrap", "reflect", "constant=2"), ("direct", "tiles", "full")):
+    for boundary, algorithm in itertools.product(("edge", "wrap", "reflect", "constant=2"), ("direct", "tiles", "full", "padded")):
         yield conv2d("f4", "15x15", "--boundary", boundary, "--algorithm", algorithm)
         yield conv2d("f4", "15x15", "--boundary", boundary, "--algorithm", algorithm, "--decimate", "6")
     for precision, nan in itertools.product(("single", "double"), ("propagate", "zero", "interpolate")):

@@ -199,7 +199,7 @@ def kinds():
     case("beside the image", products="convolved,peaks", noise="given", mode="valid", boundary="zero")
     case("beside a thinned image", products="convolved,peaks", noise="energy", decimate=3)
     case("rms", (2, 200, 160), "i2", (6, 3), noise="rms", precision="double", algorithm="tiles")
-    for algorithm in ("direct", "tiles", "full"):
+    for algorithm in ("direct", "tiles", "full", "padded"):
         case(algorithm, (2, 200, 160), "u1", (9, 9), algorithm=algorithm, cluster=2, boundary="reflect", sign="both")
     for sign in ("both", "positive", "negative"):
         case(sign, (2, 100, 130), cluster=5, noise="given", sign=sign, precision="double")

@@ -52,7 +52,7 @@ class Conv2d:
 
     def make_kernel(self, rng, folder):
         o, rows, columns = self.options, *self.x.shape[-2:]
-        algorithm = pick(rng, None, None, None, "direct", "tiles", "full", "separable")
+        algorithm = pick(rng, None, None, None, "direct", "tiles", "full", "separable", "padded")
         self.h = None
         if rng.random() < 0.15 and self.x.dtype.kind != "c":
             o["gaussian"] = round(float(rng.uniform(0.6, 8)), 2)

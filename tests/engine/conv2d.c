@@ -2,6 +2,7 @@
 #include "suites.h"
 
 #include "../check.h"
+#include "base/integers.h"
 #include "image.h"
 #include "trial.h"
 
@@ -22,7 +23,7 @@ static const struct image plain = {
 
 static const enum lw_conv2d_algorithm algorithms[] = {
     LW_CONV2D_ALGORITHM_AUTO, LW_CONV2D_ALGORITHM_DIRECT, LW_CONV2D_ALGORITHM_TILES, LW_CONV2D_ALGORITHM_FULL,
-    LW_CONV2D_ALGORITHM_SEPARABLE,
+    LW_CONV2D_ALGORITHM_PADDED, LW_CONV2D_ALGORITHM_SEPARABLE,
 };
 
 static void check_data(const struct image_data *data, int64_t units, const char *what)
@@ -350,6 +351,32 @@ static void test_first_flaw(void)
     }
 }
 
+/* Bands of a padded image: fewer rows than the kernel has and more, in sizes of either rule; the last band is cut short. */
+static void test_bands(void)
+{
+    static const int64_t bands[] = {1, 17, 64};
+    for (int b = 0; b < COUNT(bands); b++) {
+        for (int boundary = LW_BOUNDARY_ZERO; boundary <= LW_BOUNDARY_REFLECT; boundary++) {
+            struct image t = plain;
+            t.algorithm = LW_CONV2D_ALGORITHM_PADDED;
+            t.band = bands[b];
+            t.padding = (enum lw_padding)((b + boundary) % 2);
+            t.rows = b == 0 ? 20 : 150;
+            t.kernel_rows = 23;
+            t.mode = (enum lw_mode)((b + boundary) % 3);
+            t.boundary = t.mode == LW_MODE_VALID ? LW_BOUNDARY_ZERO : (enum lw_boundary)boundary;
+            t.rows = lw_max64(t.rows, t.mode == LW_MODE_VALID ? 60 : 0);
+            t.n_images = 2;
+            t.input.is_complex = boundary == LW_BOUNDARY_EDGE;
+            t.kernel_complex = boundary == LW_BOUNDARY_WRAP;
+            t.precision = boundary == LW_BOUNDARY_REFLECT ? LW_DOUBLE : LW_SINGLE;
+            t.output.scalar = t.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+            try_one(&t, b, "bands");
+            check_flaws(&t, b);
+        }
+    }
+}
+
 /* ---- every D-th row and column ---------------------------------------------------------------------------------------- */
 
 /* Decimation factors D that do not divide the image's sides, blocks that keep no row, and a D larger than the image. */
@@ -426,6 +453,7 @@ static void test_cuts(const struct lw_engine_type *type)
         t.kernel_separable = t.algorithm == LW_CONV2D_ALGORITHM_SEPARABLE;
         t.boundary = LW_BOUNDARY_WRAP;
         t.every = a % 2 == 0 ? 1 : 5;
+        t.band = 40;
         struct image_data data;
         struct image_result whole, cut;
         image_make(&t, &data);
@@ -484,6 +512,7 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
     test_half_outputs();
     test_magnitudes();
     test_many_tiles();
+    test_bands();
     test_small_kernels();
     test_first_flaw();
     test_decimation();

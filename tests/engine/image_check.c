@@ -24,7 +24,7 @@ struct truth {
 
 const char *image_text(const struct image *t, char text[320])
 {
-    static const char *const algorithms[] = {"auto", "direct", "tiles", "full", "separable"};
+    static const char *const algorithms[] = {"auto", "direct", "tiles", "full", "separable", "padded"};
     char in[40], out[40];
     snprintf(text, 320, "%s -> %s, %s, %s %s (%g outside), %lld x %lld x %lld, kernel %lld x %lld%s%s, origin %lld %lld, every "
              "%d, %s, nan %d, seed %llu", lw_type_text(t->input, in), lw_type_text(t->output, out),

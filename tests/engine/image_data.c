@@ -122,7 +122,7 @@ struct lw_op_spec image_spec(const struct image_data *data)
             .search = t->search,
             .boundary = t->boundary,
             .outside = t->outside,
-            .algorithm = t->algorithm,
+            .algorithm = t->algorithm, .padding = t->padding, .band = t->band,
         },
     };
 }

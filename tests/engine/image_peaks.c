@@ -17,12 +17,13 @@ static const double noise[] = {0.7, 1.6, 0};
 static const struct image plain = {
     .input = {.scalar = LW_FLOAT32}, .output = {.scalar = LW_FLOAT32}, .mode = LW_MODE_SAME,
     .n_images = 2, .rows = 131, .columns = 150, .kernel_rows = 9, .kernel_columns = 12,
-    .origin_rows = -1, .origin_columns = -1, .spread = 1, .seed = 1,
+    .origin_rows = -1, .origin_columns = -1, .spread = 1, .seed = 1, .band = 50,
     .search = {.products = LW_FILTERED | LW_PEAKS, .noise = noise, .threshold = 1.5, .cluster = 3},
 };
 
 static const enum lw_conv2d_algorithm algorithms[] = {
     LW_CONV2D_ALGORITHM_DIRECT, LW_CONV2D_ALGORITHM_TILES, LW_CONV2D_ALGORITHM_FULL, LW_CONV2D_ALGORITHM_SEPARABLE,
+    LW_CONV2D_ALGORITHM_PADDED,
 };
 
 static void forget(struct image_result *result)

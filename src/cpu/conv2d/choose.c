@@ -23,6 +23,7 @@
 #define ROW_UNIT 4
 #define MOST_LENGTH (1 << 17)
 #define MOST_POINTS ((int64_t)1 << 31)
+#define MOST_PADDED ((int64_t)1 << 29)          /* reals of a padded image's transform, if the kernel leaves the choice */
 #define MOST_LENGTHS 2048       /* up to MOST_LENGTH there are 1100 multiples of 4 without a prime factor above 7 */
 
 /* Fewer than WANTED_TRANSFORMS begin to leave ranks and threads without work. That is worth up to WORTH more arithmetic. */
@@ -187,6 +188,20 @@ static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t 
     return shape;
 }
 
+static struct lw_cpu_shape2d padded_shape(const struct lw_op_spec *spec, const struct lw_bands *bands)
+{
+    struct lw_cpu_shape2d shape = base_shape(spec, LW_CPU_CONV2D_PADDED);
+    shape.rows = bands->rows;
+    shape.columns = bands->columns;
+    shape.hop_rows = bands->hop_rows;
+    shape.hop_columns = spec->conv2d.output_columns;
+    shape.n_across = 1;
+    /* Real numbers take half the work of complex ones. One transform keeps all threads at work, but leaves ranks idle. */
+    const double share = (shape.width == 1 ? 0.5 : 1) * (1 + WORTH);
+    shape.cost = share * (double)bands->n * transform_cost(spec, &shape) / (double)(bands->n * bands->hop_rows * shape.hop_columns);
+    return shape;
+}
+
 /* ---- the choice ----------------------------------------------------------------------------------------------------- */
 
 /* Find the cheapest tile; of equal ones the first, which is the smallest. */
@@ -219,7 +234,8 @@ static int take_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_
                    spec->conv2d.kernel_rows, spec->conv2d.kernel_columns);
 }
 
-static int take_cheapest(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
+static int take_cheapest(const struct lw_op_spec *spec, const struct lw_bands *bands, struct lw_cpu_shape2d *shape,
+                         struct lw_error *err)
 {
     struct lw_cpu_shape2d best = strips(spec, LW_CPU_CONV2D_DIRECT), other = strips(spec, LW_CPU_CONV2D_SEPARABLE);
     bool is_product = false;
@@ -230,6 +246,9 @@ static int take_cheapest(const struct lw_op_spec *spec, struct lw_cpu_shape2d *s
         best = other;
     if (choose_tile(spec, false, &other) && other.cost < best.cost)
         best = other;
+    other = padded_shape(spec, bands);
+    if (!bands->is_large && other.cost < best.cost)
+        best = other;
     *shape = best;
     return LW_OK;
 }
@@ -239,14 +258,16 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
     assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
     assert(spec->conv2d.kernel_rows >= 1 && spec->conv2d.kernel_columns >= 1 && spec->conv2d.output_columns >= 1);
     assert(!lw_search_is_needed(&spec->conv2d.search) || (spec->n_outputs > 0 && spec->conv2d.search.threshold > 0));
+    const struct lw_bands bands = lw_op_conv2d_bands(spec, ROW_UNIT, COLUMN_UNIT, MOST_PADDED);
     switch (spec->conv2d.algorithm) {
     case LW_CONV2D_ALGORITHM_DIRECT: *shape = strips(spec, LW_CPU_CONV2D_DIRECT); return LW_OK;
     case LW_CONV2D_ALGORITHM_TILES: return take_tile(spec, false, shape, err);
     case LW_CONV2D_ALGORITHM_FULL: return take_tile(spec, true, shape, err);
+    case LW_CONV2D_ALGORITHM_PADDED: *shape = padded_shape(spec, &bands); return LW_OK;
     case LW_CONV2D_ALGORITHM_SEPARABLE:
         *shape = strips(spec, LW_CPU_CONV2D_SEPARABLE);
         return lw_op_conv2d_separable(spec, NULL, err);
-    default: return take_cheapest(spec, shape, err);
+    default: return take_cheapest(spec, &bands, shape, err);
     }
 }
 
@@ -260,6 +281,9 @@ static void describe(const struct lw_cpu_shape2d *shape, char *text, size_t size
     else if (shape->method == LW_CPU_CONV2D_SEPARABLE)
         snprintf(text, size, "separable kernel: a pass of %" PRId64 " taps along the columns and one of %" PRId64
                  " along the rows", shape->kernel_rows, shape->kernel_columns);
+    else if (shape->method == LW_CPU_CONV2D_PADDED)
+        snprintf(text, size, "padded to %" PRId64 " x %" PRId64 ", one transform by FFTW for %" PRId64 " rows of outputs",
+                 shape->rows, shape->columns, shape->hop_rows);
     else
         snprintf(text, size, "overlap-save on %s of %" PRId64 " x %" PRId64 ", hop %" PRId64 " x %" PRId64 "%s",
                  shape->n_across == 1 ? "full-width bands" : "tiles", shape->rows, shape->columns, shape->hop_rows,
@@ -273,9 +297,9 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
     if (rc)
         return rc;
     *plan = (struct lw_op_plan){
-        .halo = shape.kernel_rows - 1, .unit = shape.method == LW_CPU_CONV2D_TILES ? shape.hop_rows * shape.pair_rows : 1,
+        .halo = shape.kernel_rows - 1, .unit = lw_cpu_shape2d_has_fft(&shape) ? shape.hop_rows * shape.pair_rows : 1,
         .channel_unit = 1, .input_width = spec->conv2d.columns, .n_outputs = spec->n_outputs,
-        .segment = shape.method == LW_CPU_CONV2D_TILES ? (int)shape.columns : 0, .seconds_per_output = 1e-9 * shape.cost,
+        .segment = lw_cpu_shape2d_has_fft(&shape) ? (int)shape.columns : 0, .seconds_per_output = 1e-9 * shape.cost,
     };
     lw_op_conv2d_products(spec, plan);
     describe(&shape, plan->text, sizeof plan->text);

@@ -4,6 +4,7 @@
  *                       one along the row -> finish -> store
  *   TILES               find flaws and magnitude -> per row: load, pack, transform -> columns forward, product and back -> per row
  *                       that is kept: transform back, unpack -> finish -> store
+ *   PADDED              the same, one window after the other; all threads share the rows, then the columns, then the rows
  *
  * A search for peaks also computes rows before and after a block's own, in whole tiles, and looks for crossings in finished rows.
  * No result depends on the thread, the block or the slot. */
@@ -20,6 +21,9 @@
 /* A tile's rows lie far from each other, and the processor does not foresee the next: rows are prefetched this many ahead. */
 #define ROWS_AHEAD 3
 
+/* Tasks of each step of a padded image. */
+#define PADDED_TASKS 256
+
 static void *real_at(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t real)
 {
     return (char *)buffer + (size_t)real * conv2d->shape.kernels->real_bytes;
@@ -31,21 +35,37 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2
                        struct lw_cpu_conv2d_lane *lane)
 {
     const int64_t real = (int64_t)shape->kernels->real_bytes, step = shape->kernels->direct_step;
-    const struct lw_cpu_fft2d fft = shape->kernels->fft2d_shape(shape->rows, shape->columns);
-    const bool is_repeated = spec->conv2d.boundary != LW_BOUNDARY_ZERO, is_tiled = shape->method == LW_CPU_CONV2D_TILES;
+    const struct lw_cpu_fft2d fft = lw_cpu_shape2d_fft(shape);
+    const bool is_repeated = spec->conv2d.boundary != LW_BOUNDARY_ZERO, is_tiled = lw_cpu_shape2d_has_fft(shape);
+    const bool is_padded = shape->method == LW_CPU_CONV2D_PADDED;
+    const int64_t points = is_padded ? 0 : shape->rows * fft.pitch * 2;
     const int64_t turned = shape->window_turned * (shape->kernel_complex ? 2 : 1);
     const int64_t passes = shape->method == LW_CPU_CONV2D_SEPARABLE ? 2 * shape->between_turned : 0;
     const int64_t outputs = shape->has_stencil ? LW_CPU_STENCIL_ROWS * shape->outputs_stride : shape->columns * shape->width + step;
     struct lw_cpu_arena arena = {.base = memory};
-    lane->x = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? shape->rows * fft.pitch * 2 : turned) * real));
+    lane->x = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? points : turned) * real));
     lane->between = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? shape->rows * fft.strip * 2 : passes) * real));
     lane->row = lw_cpu_take(&arena, lw_cpu_padded(is_tiled ? shape->columns * 2 * real : 0));
     lane->repeated_row = lw_cpu_take(&arena, lw_cpu_padded(is_repeated ? shape->columns * (int64_t)lw_type_bytes(spec->input) : 0));
     for (int i = 0; i < shape->pair_rows * shape->pair_columns; i++) {
         lane->y[i] = lw_cpu_take(&arena, lw_cpu_padded(outputs * real));
-        const int64_t flaws = lw_cpu_flaws2d_lay_out(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[i]);
-        lw_cpu_take(&arena, lw_cpu_padded(flaws));
+        lw_cpu_take(&arena, lw_cpu_padded(lw_cpu_flaws2d_lay_out_own(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[i])));
+        if (!is_padded)
+            lw_cpu_take(&arena, lw_cpu_padded(lw_cpu_flaws2d_lay_out(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[i])));
     }
+    return arena.used;
+}
+
+/* Lay out the memory that all threads share, and let a lane point to it. */
+static int64_t lay_out_shared(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
+                              struct lw_cpu_conv2d_lane *lane)
+{
+    const struct lw_cpu_fft2d fft = lw_cpu_shape2d_fft(shape);
+    struct lw_cpu_arena arena = {.base = memory};
+    if (shape->method != LW_CPU_CONV2D_PADDED)
+        return 0;
+    lane->x = lw_cpu_take(&arena, lw_cpu_padded(fft.rows * fft.pitch * 2 * (int64_t)shape->kernels->real_bytes));
+    lw_cpu_take(&arena, lw_cpu_flaws2d_lay_out(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[0]));
     return arena.used;
 }
 
@@ -53,6 +73,8 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2
 
 static int64_t n_tasks(const struct lw_cpu_shape2d *shape, int64_t count, int64_t n_channels)
 {
+    if (shape->method == LW_CPU_CONV2D_PADDED)
+        return PADDED_TASKS;
     return n_channels * lw_divide_up(count, shape->hop_rows * shape->pair_rows) *
            lw_divide_up(shape->n_across, shape->pair_columns);
 }
@@ -77,7 +99,8 @@ static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
     /* FFTW's tables of roots: about one complex number per point of a plan, for each direction. */
     const int64_t tables = 4 * (shape.rows + shape.columns) * (int64_t)shape.kernels->real_bytes;
     return (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) +
-           (shape.method == LW_CPU_CONV2D_TILES ? tables : 0) + n_noises(spec) * (int64_t)sizeof(double) +
+           (lw_cpu_shape2d_has_fft(&shape) ? tables : 0) + lay_out_shared(spec, &shape, NULL, &lane) +
+           n_noises(spec) * (int64_t)sizeof(double) +
            n_lanes(&shape, plan, size) * lane_bytes;
 }
 
@@ -98,15 +121,20 @@ static int open_lanes(struct lw_cpu_conv2d *conv2d, int n, struct lw_error *err)
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     struct lw_cpu_conv2d_lane counted;
     const int64_t bytes = lay_out(&conv2d->spec, shape, NULL, &counted);
-    const int rc = lw_cpu_lanes_open(&conv2d->lanes, n, sizeof counted, bytes, err);
+    const int64_t shared = lay_out_shared(&conv2d->spec, shape, NULL, &counted);
+    int rc = lw_cpu_lanes_open(&conv2d->lanes, n, sizeof counted, bytes, err);
+    if (rc == LW_OK && shared > 0 && !(conv2d->shared = lw_alloc((size_t)shared, "a padded image", err)))
+        rc = LW_ESYSTEM;
     for (int i = 0; rc == LW_OK && i < n; i++) {
         struct lw_cpu_conv2d_lane *const lane = lw_cpu_lane_at(&conv2d->lanes, i);
         lay_out(&conv2d->spec, shape, lane->base.memory, lane);
+        lay_out_shared(&conv2d->spec, shape, conv2d->shared, lane);
     }
-    if (rc || shape->method != LW_CPU_CONV2D_TILES)
+    if (rc || !lw_cpu_shape2d_has_fft(shape))
         return rc;
     const struct lw_cpu_conv2d_lane *const lane = lw_cpu_lane_at(&conv2d->lanes, 0);
-    return shape->kernels->fft2d_create(shape->rows, shape->columns, lane->row, lane->x, lane->between, &conv2d->fft, err);
+    const struct lw_cpu_fft2d fft = lw_cpu_shape2d_fft(shape);
+    return shape->kernels->fft2d_create(&fft, lane->row, lane->x, lane->between, &conv2d->fft, err);
 }
 
 static void conv2d_destroy(void *state)
@@ -118,6 +146,7 @@ static void conv2d_destroy(void *state)
         conv2d->shape.kernels->fft2d_destroy(conv2d->fft);
     lw_cpu_lanes_close(&conv2d->lanes);
     lw_cpu_kernel2d_release(&conv2d->kernel);
+    lw_free(conv2d->shared);
     lw_free(conv2d->noise);
     lw_free(conv2d);
 }
@@ -305,6 +334,7 @@ static void run_window(const struct lw_cpu_tile2d *tile)
         shape->kernels->quarter_turn(x, real_at(tile->conv2d, x, shape->window_turned),
                                      tile->needed_rows * shape->window_stride / 2);
     lw_cpu_flaws2d_settle(tile);
+    lw_cpu_flaws2d_begin(tile, 0);
     for (int64_t row = 0; row < tile->n_rows; row += shape->has_stencil ? LW_CPU_STENCIL_ROWS : 1) {
         if (shape->has_stencil)
             sum_rows(tile, row);
@@ -317,16 +347,15 @@ static void run_window(const struct lw_cpu_tile2d *tile)
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
-/* Find the flaws and the magnitude of a tile. Rows that cannot be used as stored are loaded. */
-static void inspect(struct lw_cpu_tile2d *tile)
+/* Find the flaws and the largest magnitude in the rows [begin, end) of a window. Rows that cannot be used as stored are loaded. */
+static double inspect_rows(const struct lw_cpu_tile2d *tile, int64_t begin, int64_t end)
 {
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
     const struct lw_type input = tile->conv2d->spec.input;
     double largest = 0;
-    lw_cpu_flaws2d_clear(tile);
-    for (int64_t row = 0; !lw_scalar_is_integer(input.scalar) && row < tile->needed_rows; row++) {
+    for (int64_t row = begin; !lw_scalar_is_integer(input.scalar) && row < end; row++) {
         const int64_t later = row + ROWS_AHEAD;
-        const void *const ahead = later < tile->needed_rows ? lw_cpu_window2d_stored(tile, later) : NULL;
+        const void *const ahead = later < end ? lw_cpu_window2d_stored(tile, later) : NULL;
         const void *const stored = lw_cpu_window2d_stored(tile, row);
         if (ahead)
             lw_cpu_fetch(ahead, shape->columns * (int64_t)lw_type_bytes(input));
@@ -337,6 +366,13 @@ static void inspect(struct lw_cpu_tile2d *tile)
         }
         largest = fmax(largest, found);
     }
+    return largest;
+}
+
+static void inspect(struct lw_cpu_tile2d *tile)
+{
+    lw_cpu_flaws2d_clear(tile);
+    const double largest = inspect_rows(tile, 0, tile->needed_rows);
     tile->exponent = largest > 0 ? ilogb(largest) : 0;
 }
 
@@ -380,7 +416,7 @@ static void forward_row(const struct lw_cpu_tile2d *tiles, int64_t row)
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     char *const points = tiles->lane->row;
     if (row >= lw_max64(tiles[0].needed_rows, tiles[conv2d->n_tiles - 1].needed_rows)) {
-        k->fill(points_row(tiles, row), 2 * conv2d->shape.columns, 0);
+        k->fill(points_row(tiles, row), 2 * conv2d->fft->bins, 0);
         return;
     }
     if (conv2d->n_tiles == 1) {
@@ -399,7 +435,7 @@ static void inverse_row(const struct lw_cpu_tile2d *tiles, int64_t row, void *ou
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     char *const points = tiles->lane->row;
     shape->kernels->fft2d_row_inverse(conv2d->fft, points_row(tiles, row + shape->kernel_rows - 1), points);
-    outputs[0] = real_at(conv2d, points, 2 * (shape->kernel_columns - 1));
+    outputs[0] = real_at(conv2d, points, (conv2d->fft->is_real ? 1 : 2) * (shape->kernel_columns - 1));
     if (conv2d->n_tiles == 1)
         return;
     shape->kernels->unpack(outputs[0], tiles[0].y, tiles[1].y, shape->hop_columns);
@@ -441,9 +477,12 @@ static void run_transform(struct lw_cpu_tile2d *tiles)
         tiles[i].exponent = 0;
     for (int64_t row = 0; row < conv2d->shape.rows; row++)
         forward_row(tiles, row);
-    for (int i = 0; i < conv2d->n_tiles; i++)
+    for (int i = 0; i < conv2d->n_tiles; i++) {
         lw_cpu_flaws2d_settle(&tiles[i]);
-    conv2d->shape.kernels->fft2d_columns(conv2d->fft, conv2d->kernel.spectrum, tiles->lane->x, tiles->lane->between);
+        lw_cpu_flaws2d_begin(&tiles[i], 0);
+    }
+    conv2d->shape.kernels->fft2d_columns(conv2d->fft, conv2d->kernel.spectrum, tiles->lane->x, tiles->lane->between, 0,
+                                         conv2d->fft->bins);
     for (int64_t row = 0; row < tiles[0].n_rows; row++)
         put_row(tiles, row);
 }
@@ -492,9 +531,112 @@ static void compute(const void *state, void *lane, const struct lw_slot *slot, i
         lw_cpu_crossings_flush(&tiles->lane->found, work->table);
 }
 
+/* ---- a padded image: each step is shared out to all threads ----------------------------------------------------------- */
+
+/* A window in work, number `down` of an image. */
+struct padded2d {
+    const struct lw_cpu_work2d *work;
+    int64_t channel, down;
+    int exponent;
+};
+
+static struct lw_cpu_tile2d padded_tile(const struct padded2d *padded, const struct lw_slot *slot, struct lw_cpu_conv2d_lane *lane)
+{
+    struct lw_cpu_tile2d tile = tile_of(padded->work, slot, lane, 0, padded->channel, padded->down, 0);
+    tile.exponent = padded->exponent;
+    return tile;
+}
+
+/* The first of n things that a task takes. */
+static int64_t first_of(int64_t n, int64_t task) { return n * task / PADDED_TASKS; }
+
+static void padded_inspect(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    struct lw_cpu_conv2d_lane *const own = lane;
+    const struct lw_cpu_tile2d tile = padded_tile(state, slot, own);
+    const int64_t n = tile.needed_rows;
+    own->largest = fmax(own->largest, inspect_rows(&tile, first_of(n, task), first_of(n, task + 1)));
+}
+
+static void padded_forward(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    const struct lw_cpu_tile2d tiles[LW_CPU_CONV2D_PAIR] = {padded_tile(state, slot, lane)};
+    const int64_t n = tiles->conv2d->shape.rows;
+    for (int64_t row = first_of(n, task); row < first_of(n, task + 1); row++)
+        forward_row(tiles, row);
+}
+
+static void padded_columns(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    const struct lw_cpu_conv2d *const conv2d = ((const struct padded2d *)state)->work->conv2d;
+    const struct lw_cpu_conv2d_lane *const own = lane;
+    const int64_t strip = conv2d->fft->strip, n = conv2d->fft->bins / strip;
+    (void)slot;
+    conv2d->shape.kernels->fft2d_columns(conv2d->fft, conv2d->kernel.spectrum, own->x, own->between, first_of(n, task) * strip,
+                                         first_of(n, task + 1) * strip);
+}
+
+static void padded_back(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    const struct lw_cpu_tile2d tiles[LW_CPU_CONV2D_PAIR] = {padded_tile(state, slot, lane)};
+    const int64_t begin = first_of(tiles->n_rows, task), end = first_of(tiles->n_rows, task + 1);
+    if (begin < end)
+        lw_cpu_flaws2d_begin(tiles, begin);
+    for (int64_t row = begin; row < end; row++)
+        put_row(tiles, row);
+    if (tiles->work->table)
+        lw_cpu_crossings_flush(&tiles->lane->found, tiles->work->table);
+}
+
+/* Find the flaws of a window, and the exponent of its pixels. The lanes share the map, and all must know whether it is empty. */
+static void find_flaws(struct padded2d *padded, const struct lw_slot *slot)
+{
+    const struct lw_cpu_lanes *const lanes = &padded->work->conv2d->lanes;
+    const struct lw_cpu_tile2d first = padded_tile(padded, slot, lw_cpu_lane_at(lanes, 0));
+    double largest = 0;
+    bool any = false;
+    lw_cpu_flaws2d_clear(&first);
+    for (int i = 0; i < lanes->n; i++) {
+        struct lw_cpu_conv2d_lane *const lane = lw_cpu_lane_at(lanes, i);
+        lane->flaws[0].any = false;
+        lane->largest = 0;
+    }
+    lw_cpu_lanes_continue(lanes, padded_inspect, padded, slot, PADDED_TASKS, 1);
+    for (int i = 0; i < lanes->n; i++) {
+        const struct lw_cpu_conv2d_lane *const lane = lw_cpu_lane_at(lanes, i);
+        any |= lane->flaws[0].any;
+        largest = fmax(largest, lane->largest);
+    }
+    for (int i = 0; i < lanes->n; i++)
+        ((struct lw_cpu_conv2d_lane *)lw_cpu_lane_at(lanes, i))->flaws[0].any = any;
+    padded->exponent = largest > 0 ? ilogb(largest) : 0;
+    if (abs(padded->exponent) <= MODERATE_EXPONENT)
+        padded->exponent = 0;
+}
+
+static void run_padded(const struct lw_cpu_work2d *work, const struct lw_slot *slot)
+{
+    const struct lw_cpu_lanes *const lanes = &work->conv2d->lanes;
+    const int64_t n_down = lw_divide_up(work->end - work->begin, work->conv2d->shape.hop_rows);
+    lw_cpu_lanes_run(lanes, padded_inspect, NULL, slot, 0, 1);
+    for (int64_t i = 0; i < work->n_channels * n_down; i++) {
+        struct padded2d padded = {.work = work, .channel = i / n_down, .down = i % n_down};
+        find_flaws(&padded, slot);
+        lw_cpu_lanes_continue(lanes, padded_forward, &padded, slot, PADDED_TASKS, 1);
+        const struct lw_cpu_tile2d tile = padded_tile(&padded, slot, lw_cpu_lane_at(lanes, 0));
+        lw_cpu_flaws2d_settle(&tile);
+        lw_cpu_lanes_continue(lanes, padded_columns, &padded, slot, PADDED_TASKS, 1);
+        lw_cpu_lanes_continue(lanes, padded_back, &padded, slot, PADDED_TASKS, 1);
+    }
+}
+
 static void compute_all(const struct lw_cpu_work2d *work, const struct lw_slot *slot)
 {
     const struct lw_cpu_conv2d *const conv2d = work->conv2d;
+    if (conv2d->shape.method == LW_CPU_CONV2D_PADDED) {
+        run_padded(work, slot);
+        return;
+    }
     lw_cpu_lanes_run(&conv2d->lanes, compute, work, slot, n_tasks(&conv2d->shape, work->end - work->begin, work->n_channels), 1);
 }
 

@@ -5,10 +5,11 @@
  *     kernel_columns - 1    |              |
  *     hop_columns           |              | outputs
  *
- * There are three methods. DIRECT sums in the space domain, with small kernels several rows at a time. SEPARABLE makes a pass along
+ * There are four methods. DIRECT sums in the space domain, with small kernels several rows at a time. SEPARABLE makes a pass along
  * the columns and one along the rows. Both work on tiles of any height, since an output is the same chain of operations in any
  * tile. TILES transforms windows of `rows` x `columns` pixels on a global grid. Two real windows go as one complex one: the kernel
  * is real, so that the inverse of the product holds one in its real and one in its imaginary part. A complex window goes by itself.
+ * PADDED transforms the whole padded image, or bands of it: one window as wide as the image, on which all threads work in turns.
  *
  * Files of this folder, each of which calls only those before it: choose (sizes), kernel (taps and spectra), pixels (a tile's
  * window), nan (flaws: pixels that are not finite), conv2d (a block, tile by tile). */
@@ -20,7 +21,7 @@
 
 /* ---- sizes (choose.c) -------------------------------------------------------------------------------------------------- */
 
-enum lw_cpu_conv2d_method { LW_CPU_CONV2D_DIRECT, LW_CPU_CONV2D_SEPARABLE, LW_CPU_CONV2D_TILES };
+enum lw_cpu_conv2d_method { LW_CPU_CONV2D_DIRECT, LW_CPU_CONV2D_SEPARABLE, LW_CPU_CONV2D_TILES, LW_CPU_CONV2D_PADDED };
 
 /* Sizes that follow from a spec, in pixels if not stated otherwise. */
 struct lw_cpu_shape2d {
@@ -46,6 +47,14 @@ struct lw_cpu_shape2d {
 /** Choose method and sizes. LW_ECONFIG if the wanted algorithm does not fit the kernel. */
 int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err);
 
+static inline bool lw_cpu_shape2d_has_fft(const struct lw_cpu_shape2d *shape) { return shape->method >= LW_CPU_CONV2D_TILES; }
+
+/** Return the sizes of the transform. Only a padded image goes as real numbers: tiles go in pairs. */
+static inline struct lw_cpu_fft2d lw_cpu_shape2d_fft(const struct lw_cpu_shape2d *shape)
+{
+    return shape->kernels->fft2d_shape(shape->rows, shape->columns, shape->method == LW_CPU_CONV2D_PADDED && shape->width == 1);
+}
+
 /** Fill the plan: method and sizes in words, halo and grid; see op_plan of engine/engine.h. */
 int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
 
@@ -54,7 +63,7 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
 /* A kernel in the form of a method. The creator owns it. */
 struct lw_cpu_kernel2d {
     struct lw_cpu_terms first, second;  /* DIRECT: first; SEPARABLE: along the columns, then along the rows */
-    void *spectrum;                     /* TILES: see lw_cpu_fft2d */
+    void *spectrum;                     /* TILES, PADDED: see lw_cpu_fft2d */
     int exponent;                       /* outputs must still be multiplied by 2^exponent */
     double *sums;                       /* only with INTERPOLATE: [kernel_rows][kernel_columns + 1], running sums of each row */
     double sum;
@@ -74,7 +83,7 @@ void lw_cpu_kernel2d_release(struct lw_cpu_kernel2d *kernel);
 struct lw_cpu_flaws2d {
     uint8_t *map;                       /* [rows][columns] of the window: 1 at a flaw, 0 elsewhere */
     uint8_t *is_flawed;                 /* [rows] */
-    uint8_t *touched;                   /* [hop_columns], one row of outputs */
+    uint8_t *touched;                   /* [hop_columns], one row of outputs; each thread has its own, of `hits`, too */
     int32_t *hits;                      /* [hop_columns]: flawed rows among the kernel_rows rows that an output needs */
     double *weights;                    /* only with INTERPOLATE: [hop_rows][hop_columns] */
     bool any;
@@ -83,13 +92,14 @@ struct lw_cpu_flaws2d {
 /* Work memory of one thread; conv2d.c has the sizes. */
 struct lw_cpu_conv2d_lane {
     struct lw_cpu_lane base;
-    char *x;                            /* DIRECT, SEPARABLE: the window, and its copy times i; TILES: the points */
-    char *between;                      /* SEPARABLE: a row between the passes, and its copy times i; TILES: a strip */
-    char *row;                          /* TILES: a row of points */
+    char *x;                            /* DIRECT, SEPARABLE: the window, and its copy times i; TILES: the points; PADDED: shared */
+    char *between;                      /* SEPARABLE: a row between the passes, and its copy times i; TILES, PADDED: a strip */
+    char *row;                          /* TILES, PADDED: a row of points */
     char *repeated_row;                 /* [columns] stored pixels, only if the boundary repeats pixels of the image */
     char *y[LW_CPU_CONV2D_PAIR];        /* one per tile: a row of pixels, before and after, or the rows that are made at a time */
     struct lw_cpu_flaws2d flaws[LW_CPU_CONV2D_PAIR];
     struct lw_cpu_found found;
+    double largest;                     /* PADDED: largest magnitude in the rows that this thread has inspected */
 };
 
 struct lw_cpu_conv2d {
@@ -98,6 +108,7 @@ struct lw_cpu_conv2d {
     struct lw_op_plan plan;
     struct lw_cpu_shape2d shape;
     struct lw_cpu_kernel2d kernel;
+    void *shared;                       /* PADDED: the points, and the flaws of the window */
     struct lw_cpu_fft2d *fft;           /* NULL: no transforms */
     int n_tiles;                        /* tiles of a transform; 1 without transforms */
     int series, crossings;              /* numbers of the products; -1: not wanted */
@@ -149,6 +160,10 @@ const void *lw_cpu_window2d_stored(const struct lw_cpu_tile2d *tile, int64_t row
 int64_t lw_cpu_flaws2d_lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
                                struct lw_cpu_flaws2d *flaws);
 
+/** The same for the parts that each thread has for itself: `touched` and `hits`. */
+int64_t lw_cpu_flaws2d_lay_out_own(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
+                                   struct lw_cpu_flaws2d *flaws);
+
 /** Clear the flaws for the next tile. */
 void lw_cpu_flaws2d_clear(const struct lw_cpu_tile2d *tile);
 
@@ -160,5 +175,9 @@ void lw_cpu_flaws2d_repair(const struct lw_cpu_tile2d *tile, int64_t row, void *
  * row also counts those left of these, in the image. The map is used up. */
 void lw_cpu_flaws2d_settle(const struct lw_cpu_tile2d *tile);
 
-/** Apply the effect to row `row` of the outputs. Rows come in order from 0 on; for a row that nobody needs, `outputs` is NULL. */
+/** Begin to apply the effect from row `row` of the outputs on. */
+void lw_cpu_flaws2d_begin(const struct lw_cpu_tile2d *tile, int64_t row);
+
+/** Apply the effect to row `row` of the outputs. Rows come in order from that one on; for a row that nobody needs, `outputs` is
+ * NULL. */
 void lw_cpu_flaws2d_apply(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs);

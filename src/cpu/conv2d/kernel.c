@@ -13,7 +13,7 @@ static int64_t n_parts(const struct lw_cpu_shape2d *shape) { return shape->kerne
 
 static int64_t spectrum_bytes(const struct lw_cpu_shape2d *shape)
 {
-    return shape->rows * shape->columns * 2 * (int64_t)shape->kernels->real_bytes;
+    return shape->rows * lw_cpu_shape2d_fft(shape).bins * 2 * (int64_t)shape->kernels->real_bytes;
 }
 
 static int64_t terms_bytes(const struct lw_cpu_shape2d *shape, int64_t n_taps)
@@ -26,6 +26,7 @@ int64_t lw_cpu_kernel2d_bytes(const struct lw_cpu_shape2d *shape, enum lw_nan na
     const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns;
     const int64_t sums = nan == LW_NAN_INTERPOLATE ? rows * (columns + 1) * (int64_t)sizeof(double) : 0;
     switch (shape->method) {
+    case LW_CPU_CONV2D_PADDED:
     case LW_CPU_CONV2D_TILES: return sums + spectrum_bytes(shape);
     case LW_CPU_CONV2D_SEPARABLE: return sums + terms_bytes(shape, rows) + terms_bytes(shape, columns);
     default: return sums + terms_bytes(shape, rows * columns);
@@ -127,7 +128,7 @@ struct transform {
 
 static int open_transform(const struct lw_cpu_shape2d *shape, struct transform *t, struct lw_error *err)
 {
-    *t = (struct transform){.fft = shape->kernels->fft2d_shape(shape->rows, shape->columns)};
+    *t = (struct transform){.fft = lw_cpu_shape2d_fft(shape)};
     const int n_rows = (int)shape->rows, n_columns = (int)shape->columns, strip = (int)t->fft.strip;
     const size_t size = sizeof(double complex);
     if (!(t->rows = lw_alloc_array(shape->kernel_rows * n_columns, size, "the transform of the kernel", err)) ||
@@ -168,7 +169,7 @@ static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_cpu_sha
     if (rc == LW_OK)
         transform_rows(c, shape, kernel->exponent, &t);
     const int64_t strip = t.fft.strip, n = shape->rows * strip;
-    for (int64_t column = 0; rc == LW_OK && column < shape->columns; column += strip) {
+    for (int64_t column = 0; rc == LW_OK && column < t.fft.bins; column += strip) {
         for (int64_t m = 0; m < shape->kernel_rows; m++)
             memcpy(t.strip + m * strip, t.rows + m * shape->columns + column, (size_t)strip * sizeof *t.strip);
         fftw_execute(t.strip_plan);

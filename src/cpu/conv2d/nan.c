@@ -9,14 +9,22 @@ int64_t lw_cpu_flaws2d_lay_out(const struct lw_op_spec *spec, const struct lw_cp
 {
     const int64_t weights = spec->nan == LW_NAN_INTERPOLATE ? shape->hop_rows * shape->hop_columns * (int64_t)sizeof(double) : 0;
     struct lw_cpu_arena arena = {.base = memory};
-    *flaws = (struct lw_cpu_flaws2d){0};
     if (lw_scalar_is_integer(spec->input.scalar))
         return 0;
     flaws->map = lw_cpu_take(&arena, lw_round_up(shape->rows * shape->columns, LW_ALIGNMENT));
     flaws->is_flawed = lw_cpu_take(&arena, lw_round_up(shape->rows, LW_ALIGNMENT));
+    flaws->weights = lw_cpu_take(&arena, lw_round_up(weights, LW_ALIGNMENT));
+    return arena.used;
+}
+
+int64_t lw_cpu_flaws2d_lay_out_own(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
+                                   struct lw_cpu_flaws2d *flaws)
+{
+    struct lw_cpu_arena arena = {.base = memory};
+    if (lw_scalar_is_integer(spec->input.scalar))
+        return 0;
     flaws->touched = lw_cpu_take(&arena, lw_round_up(shape->hop_columns, LW_ALIGNMENT));
     flaws->hits = lw_cpu_take(&arena, lw_round_up(shape->hop_columns * (int64_t)sizeof(int32_t), LW_ALIGNMENT));
-    flaws->weights = lw_cpu_take(&arena, lw_round_up(weights, LW_ALIGNMENT));
     return arena.used;
 }
 
@@ -143,9 +151,16 @@ void lw_cpu_flaws2d_settle(const struct lw_cpu_tile2d *tile)
     for (int64_t row = 0; row < tile->needed_rows; row++)
         if (flaws->is_flawed[row])
             dilate(flaws->map + row * shape->columns, shape->hop_columns, shape->kernel_columns);
-    memset(flaws->hits, 0, (size_t)shape->hop_columns * sizeof *flaws->hits);
-    for (int64_t row = 0; row < shape->kernel_rows - 1; row++)
-        add_hits(tile, row, 1);
+}
+
+void lw_cpu_flaws2d_begin(const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    if (!tile->flaws->any)
+        return;
+    memset(tile->flaws->hits, 0, (size_t)shape->hop_columns * sizeof *tile->flaws->hits);
+    for (int64_t i = row; i < row + shape->kernel_rows - 1; i++)
+        add_hits(tile, i, 1);
 }
 
 void lw_cpu_flaws2d_apply(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)

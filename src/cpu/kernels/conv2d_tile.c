@@ -6,18 +6,22 @@
  * share few cache sets. All plans use FFTW_ESTIMATE, for the reason given in cpu/kernels/fft.c. */
 #include "cpu/kernels/real.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
 
 struct tile {
     struct lw_cpu_fft2d shape;          /* comes first: the callers' view of the struct */
-    FFTW(plan) forward_row, inverse_row;
+    FFTW(plan) forward_row, inverse_row;        /* of real numbers if shape.is_real */
     FFTW(plan) forward_strip, inverse_strip;
 };
 
-struct lw_cpu_fft2d KERNEL(lw_fft2d_shape)(int64_t rows, int64_t columns)
+struct lw_cpu_fft2d KERNEL(lw_fft2d_shape)(int64_t rows, int64_t columns, bool is_real)
 {
-    const int64_t line = LW_ALIGNMENT / (int64_t)sizeof(FFTW(complex));
-    return (struct lw_cpu_fft2d){.rows = rows, .columns = columns, .pitch = columns + line, .strip = 2 * line};
+    const int64_t line = LW_ALIGNMENT / (int64_t)sizeof(FFTW(complex)), strip = 2 * line;
+    const int64_t bins = is_real ? lw_round_up(columns / 2 + 1, strip) : columns;
+    return (struct lw_cpu_fft2d){
+        .rows = rows, .columns = columns, .bins = bins, .pitch = bins + line, .strip = strip, .is_real = is_real,
+    };
 }
 
 static FFTW(plan) plan_strip(const struct lw_cpu_fft2d *shape, void *in, int64_t in_stride, void *out, int64_t out_stride, int sign)
@@ -27,22 +31,27 @@ static FFTW(plan) plan_strip(const struct lw_cpu_fft2d *shape, void *in, int64_t
     return FFTW(plan_guru64_dft)(1, &points, 1, &columns, in, out, sign, FFTW_ESTIMATE);
 }
 
-int KERNEL(lw_fft2d_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_cpu_fft2d **out,
+int KERNEL(lw_fft2d_create)(const struct lw_cpu_fft2d *shape, void *row, void *points, void *strip, struct lw_cpu_fft2d **out,
                             struct lw_error *err)
 {
+    const int columns = (int)shape->columns;
     struct tile *const tile = lw_alloc(sizeof *tile, "an FFT plan", err);
     if (!tile)
         return LW_ESYSTEM;
-    const struct lw_cpu_fft2d shape = KERNEL(lw_fft2d_shape)(rows, columns);
-    tile->shape = shape;
+    tile->shape = *shape;
     FFTW(forget_wisdom)();              /* earlier plans must not change these */
-    tile->forward_row = FFTW(plan_dft_1d)((int)columns, row, points, FFTW_FORWARD, FFTW_ESTIMATE);
-    tile->inverse_row = FFTW(plan_dft_1d)((int)columns, points, row, FFTW_BACKWARD, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
-    tile->forward_strip = plan_strip(&shape, points, shape.pitch, strip, shape.strip, FFTW_FORWARD);
-    tile->inverse_strip = plan_strip(&shape, strip, shape.strip, points, shape.pitch, FFTW_BACKWARD);
+    if (shape->is_real) {
+        tile->forward_row = FFTW(plan_dft_r2c_1d)(columns, row, points, FFTW_ESTIMATE);
+        tile->inverse_row = FFTW(plan_dft_c2r_1d)(columns, points, row, FFTW_ESTIMATE);
+    } else {
+        tile->forward_row = FFTW(plan_dft_1d)(columns, row, points, FFTW_FORWARD, FFTW_ESTIMATE);
+        tile->inverse_row = FFTW(plan_dft_1d)(columns, points, row, FFTW_BACKWARD, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
+    }
+    tile->forward_strip = plan_strip(shape, points, shape->pitch, strip, shape->strip, FFTW_FORWARD);
+    tile->inverse_strip = plan_strip(shape, strip, shape->strip, points, shape->pitch, FFTW_BACKWARD);
     if (!tile->forward_row || !tile->inverse_row || !tile->forward_strip || !tile->inverse_strip) {
         KERNEL(lw_fft2d_destroy)(&tile->shape);
-        return lw_fail(err, LW_ESYSTEM, "FFTW cannot plan transforms of %lld x %lld points", (long long)rows, (long long)columns);
+        return lw_fail(err, LW_ESYSTEM, "FFTW cannot plan transforms of %lld x %d points", (long long)shape->rows, columns);
     }
     *out = &tile->shape;
     return LW_OK;
@@ -62,12 +71,20 @@ void KERNEL(lw_fft2d_destroy)(struct lw_cpu_fft2d *shape)
 
 void KERNEL(lw_fft2d_row_forward)(const struct lw_cpu_fft2d *shape, void *row, void *tile_row)
 {
-    FFTW(execute_dft)(((const struct tile *)shape)->forward_row, row, tile_row);
+    const FFTW(plan) plan = ((const struct tile *)shape)->forward_row;
+    if (shape->is_real)
+        FFTW(execute_dft_r2c)(plan, row, tile_row);
+    else
+        FFTW(execute_dft)(plan, row, tile_row);
 }
 
 void KERNEL(lw_fft2d_row_inverse)(const struct lw_cpu_fft2d *shape, void *tile_row, void *row)
 {
-    FFTW(execute_dft)(((const struct tile *)shape)->inverse_row, tile_row, row);
+    const FFTW(plan) plan = ((const struct tile *)shape)->inverse_row;
+    if (shape->is_real)
+        FFTW(execute_dft_c2r)(plan, tile_row, row);
+    else
+        FFTW(execute_dft)(plan, tile_row, row);
 }
 
 static inline void multiply(const real *restrict h, real *restrict z, int64_t n)
@@ -79,12 +96,13 @@ static inline void multiply(const real *restrict h, real *restrict z, int64_t n)
     }
 }
 
-void KERNEL(lw_fft2d_columns)(const struct lw_cpu_fft2d *shape, const void *spectrum, void *points, void *strip)
+void KERNEL(lw_fft2d_columns)(const struct lw_cpu_fft2d *shape, const void *spectrum, void *points, void *strip, int64_t begin,
+                              int64_t end)
 {
     const struct tile *const tile = (const struct tile *)shape;
-    const real *h = spectrum;
-    FFTW(complex) *at = points;
-    for (int64_t column = 0; column < shape->columns; column += shape->strip) {
+    const real *h = (const real *)spectrum + 2 * shape->rows * begin;
+    FFTW(complex) *at = (FFTW(complex) *)points + begin;
+    for (int64_t bin = begin; bin < end; bin += shape->strip) {
         FFTW(execute_dft)(tile->forward_strip, at, strip);
         multiply(h, strip, shape->rows * shape->strip);
         FFTW(execute_dft)(tile->inverse_strip, strip, at);

@@ -39,10 +39,12 @@ struct lw_cpu_fft {
     int64_t n, rows, columns;       /* rows * columns = n */
 };
 
-/* A tile of rows x columns complex numbers, `pitch` numbers from row to row. The spectrum is stored in strips of `strip` columns, a
- * divisor of `columns`: bin (k, l) is at ((l / strip) * rows + k) * strip + l % strip. */
+/* A tile of rows x columns complex numbers, `pitch` numbers from row to row. The spectrum is stored in strips of `strip` columns:
+ * bin (k, l) is at ((l / strip) * rows + k) * strip + l % strip. `bins`, a multiple of `strip`, is `columns`, or for rows of real
+ * numbers columns / 2 + 1 rounded up. */
 struct lw_cpu_fft2d {
-    int64_t rows, columns, pitch, strip;
+    int64_t rows, columns, bins, pitch, strip;
+    bool is_real;
 };
 
 /* A filter in the time domain: y[i] = sum over t of taps[t] * x[i + offsets[t]]. */
@@ -146,15 +148,17 @@ struct lw_cpu_kernels {
     void (*fft_forward)(const struct lw_cpu_fft *fft, const void *x, void *spectrum, void *work);
     void (*fft_inverse)(const struct lw_cpu_fft *fft, const void *spectrum, void *x, void *work);
 
-    /* ---- tiles, unscaled; complex buffers: row[columns], points[rows * pitch] (the tile), strip[rows * shape.strip] ---- */
-    struct lw_cpu_fft2d (*fft2d_shape)(int64_t rows, int64_t columns);
-    int (*fft2d_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_cpu_fft2d **tile,
+    /* ---- tiles, unscaled; buffers: row[columns], points[rows * pitch] (the tile), strip[rows * shape.strip] ---- */
+    struct lw_cpu_fft2d (*fft2d_shape)(int64_t rows, int64_t columns, bool is_real);
+    int (*fft2d_create)(const struct lw_cpu_fft2d *shape, void *row, void *points, void *strip, struct lw_cpu_fft2d **tile,
                         struct lw_error *err);
     void (*fft2d_destroy)(struct lw_cpu_fft2d *tile);           /* accepts NULL */
     void (*fft2d_row_forward)(const struct lw_cpu_fft2d *tile, void *row, void *tile_row);
     void (*fft2d_row_inverse)(const struct lw_cpu_fft2d *tile, void *tile_row, void *row);
-    /* Transform the columns, multiply by the spectrum, and transform back. */
-    void (*fft2d_columns)(const struct lw_cpu_fft2d *tile, const void *spectrum, void *points, void *strip);
+    /* Transform the bins [begin, end) of all rows along the columns, multiply by the spectrum, and transform back. Both are
+     * multiples of `strip`. */
+    void (*fft2d_columns)(const struct lw_cpu_fft2d *tile, const void *spectrum, void *points, void *strip, int64_t begin,
+                          int64_t end);
     void (*pack)(const void *re, const void *im, void *z, int64_t n);       /* z = re + i im */
     void (*unpack)(const void *z, void *re, void *im, int64_t n);
     void (*weigh)(void *y, const double *weights, int64_t n, int width);    /* multiply n working samples by their weights */

@@ -86,6 +86,9 @@ static bool fails(void)
       (p, r, n, i, is, id, o, os, od, t, b, w))                                                                                \
     X(cufftExecC2C, (cufftHandle p, cufftComplex * i, cufftComplex * o, int d), (p, i, o, d))                                  \
     X(cufftExecZ2Z, (cufftHandle p, cufftDoubleComplex * i, cufftDoubleComplex * o, int d), (p, i, o, d))                      \
+    X(cufftExecR2C, (cufftHandle p, cufftReal * i, cufftComplex * o), (p, i, o))                                               \
+    X(cufftExecC2R, (cufftHandle p, cufftComplex * i, cufftReal * o), (p, i, o))                                               \
+    X(cufftExecZ2D, (cufftHandle p, cufftDoubleComplex * i, cufftDoubleReal * o), (p, i, o))                                   \
     X(cufftExecD2Z, (cufftHandle p, cufftDoubleReal * i, cufftDoubleComplex * o), (p, i, o))
 
 #define CUDA(name, parameters, arguments)                            \
