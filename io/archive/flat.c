@@ -155,7 +155,7 @@ static int64_t place_in_file(const struct lw_flat *flat, const struct lw_box *bo
 }
 
 /* Read a box in pieces along the dimension `inner`, whose elements are neighbours in the file. In a column-major array this is the
- * first; its elements then lie as far apart in memory as the product of the other counts. */
+ * first; its elements then lie n samples apart in memory, n being the product of the other counts. */
 int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct lw_flat_opened *const opened = dataset;

@@ -1,7 +1,7 @@
 /* mseed.c - read miniSEED files.
  *
  * The path /NET.STA.LOC.CHA is one channel, [time]. No path is all channels, [channel x time], at the times that all of them have.
- * #2 at a path's end selects stretch number 2 (mseed_index.h), counted from 0. Records are unpacked when they are read, by several
+ * A path that ends with #2 is stretch number 2 (mseed_index.h), counted from 0. Records are unpacked when they are read, by several
  * threads at a time. */
 #include "io/format.h"
 
@@ -202,7 +202,7 @@ static int64_t intersect(struct choice *choice, struct lw_instant start, struct 
     return kept;
 }
 
-/* Find the common stretches, on the grid of the channel that begins last. */
+/* Find the stretches that all channels have. Sample 0 of the grid is the start of the channel that begins last. */
 static int find_common(struct choice *choice, const char *file, struct lw_error *err)
 {
     struct lw_instant start;

@@ -17,7 +17,7 @@
 
 enum { HEADER_BYTES = 48, FRAME_BYTES = 64, MOST_IN_FRAME = 105, FIRST_RECORDS = 256, WINDOW_BYTES = 256 << 10, WHAT = 120 };
 
-/* libmseed gets only the first HEAD bytes of a record to find blockettes, so that a damaged record cannot keep it busy. SLACK bytes
+/* libmseed gets only the first HEAD bytes of a record to find blockettes, so that no damaged record keeps it busy. SLACK bytes
  * of memory follow a record, since libmseed copies as many bytes as a blockette 2000 claims, possibly beyond the record. */
 enum { HEAD = 4096, SLACK = 1 << 16 };
 
@@ -30,7 +30,7 @@ struct lw_mseed_unpacker {
 
 /* ---- encodings ----------------------------------------------------------------------------------------------------------- */
 
-/* Encodings. bytes: of a stored sample; 0: compressed in Steim's frames. kind: libmseed's letter for the unpacked type. */
+/* Encodings. bytes: size of a stored sample; 0: compressed in Steim's frames. kind: libmseed's letter for the unpacked type. */
 static const struct encoding {
     int code;
     const char *text;

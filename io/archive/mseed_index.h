@@ -3,7 +3,7 @@
  *     record   a header, blockettes (optional further headers) and samples of one channel; its bytes are a power of two
  *     channel  all records with one name NET.STA.LOC.CHA, in order of time
  *     stretch  records of a channel that follow each other without gap or overlap, to within half a sample; a channel's samples are
- *              counted through all its stretches
+ *              numbered through all its stretches
  *     unpacker memory for one record and its samples; each thread has its own
  *
  * Source: SEED manual, version 2.4 (FDSN, 2012), chapter 8 and appendix B. */

@@ -220,7 +220,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
     return LW_OK;
 }
 
-/* Visit the attributes, under the names of SIGPROC's keywords where there is one. */
+/* Visit the attributes, under the names of SIGPROC's keywords where SIGPROC has the same. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     static const struct {

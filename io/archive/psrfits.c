@@ -46,7 +46,7 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
 
 /* ---- which polarisations ---------------------------------------------------------------------------------------------- */
 
-/* Find the name of a polarisation in POL_TYPE. Unless POL_TYPE has a name for each, names are numbers from 0. */
+/* Find the name of a polarisation in POL_TYPE. Unless POL_TYPE has a name for each, names are numbers, from 0 on. */
 static void name_pol(const struct lw_psrfits *table, int64_t pol, char name[NAME])
 {
     const char *const type = table->pol_type;
@@ -167,7 +167,7 @@ static int check_floats(int fd, int64_t offset, int64_t count, float wanted, boo
     return rc;
 }
 
-/* Find whether stored samples are the values: in no row does a scale, offset or weight change them. */
+/* Find whether stored samples are the values: neither ZERO_OFF nor a scale, offset or weight of any row changes them. */
 static int find_plain(const struct opened *opened, bool *is_plain, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -301,7 +301,7 @@ static int describe_frequency(struct opened *opened, struct lw_error *err)
     return rc;
 }
 
-/* Set the types of samples. @param is_plain  samples are the values, and no row is missing; else float32, which has NaN */
+/* Set the types of samples. @param is_plain  samples are the values, and no row is missing; if false, values are float32 */
 static void settle_types(const struct lw_psrfits *table, bool is_plain, struct lw_spectra *out)
 {
     out->bits = (int)table->bits;
@@ -373,7 +373,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
 
-/* Open a described dataset. Float32 in this machine's byte order: rows are scaled or missing. More spectra than stored: missing. */
+/* Open a described dataset. Its type shows whether rows are scaled or missing, its length whether rows are missing. */
 static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct opened *const opened = dataset;

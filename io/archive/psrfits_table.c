@@ -33,7 +33,7 @@ static struct column find_column(const struct lw_fits_unit *unit, const char *wa
     return (struct column){.place = -1};
 }
 
-/* Return whether a column is absent, or has `count` plain numbers in a row. @param types  letters of the allowed types */
+/* Return whether a column is absent, or has `count` unscaled numbers in a row. @param types  letters of the allowed types */
 static bool may_be(const struct column *column, const char *types, int64_t count)
 {
     return column->place < 0 || (strchr(types, column->type) && column->count == count && !column->is_scaled);

@@ -96,7 +96,7 @@ static int describe(struct lw_dataset_info *info, struct lw_error *err)
 
 LW_FLAT_OPERATIONS(parse)
 
-/* Needed by lw_format, but never called: raw files have no mark by which they are recognised. */
+/* Never called, since raw files have no mark by which lapwing could recognise them. */
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     (void)visit;

@@ -222,7 +222,7 @@ static void find_sampling(const struct segy *file, struct lw_dataset_info *info)
     static const char *const units[] = {"", "Pa", "V", "mV", "A", "m", "m/s", "m/s^2", "N", "W"};
     const int64_t unit = number_at(file, 203, 2);
     const double extended = extended_interval(file);
-    struct lw_period period;            /* in microseconds, maybe with a fraction */
+    struct lw_period period;            /* microseconds, maybe with a fraction */
     int64_t denominator;
     find_start(file, &info->axis);
     if (unit > 0 && unit < (int64_t)(sizeof units / sizeof *units))
@@ -490,7 +490,7 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
         return rc;
     const int64_t length = info->dims[info->n_dims - 1];
     if (file->n_samples != length)
-        set_length(file, info->file, length, NULL);        /* check_traces took the traces' own length */
+        set_length(file, info->file, length, NULL);        /* check_traces had taken the traces' own length */
     set_shape(file, &now);
     return lw_archive_check_same(&now, info, err);
 }

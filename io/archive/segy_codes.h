@@ -16,7 +16,7 @@ struct lw_segy_format {
     const char *text;
     int bytes;                          /* bytes of a stored sample; 0: lapwing does not read this format */
     enum lw_scalar scalar;              /* type of the samples as read */
-    lw_segy_convert_fn *convert[2];     /* for little endian, for big endian; NULL: samples need no conversion */
+    lw_segy_convert_fn *convert[2];     /* functions for little and big endian; NULL: no conversion */
 };
 
 /** Return the sample format with a code; NULL: the standard has no such code. */

@@ -40,12 +40,12 @@ struct header {
     int64_t n_spectra;          /* nsamples, which few programs write; 0: unknown */
     int64_t sign;               /* 0: samples are unsigned */
     int64_t barycentric;        /* 1: times are at the barycentre of the solar system */
-    double start_mjd;           /* 0: not known */
+    double start_mjd;           /* 0: unknown */
     double period_s;
-    double first_mhz, step_mhz; /* frequencies of the channels; step 0: not known */
-    double ra, dec;             /* pointing, as hhmmss.s and ddmmss.s; both 0: not known */
+    double first_mhz, step_mhz; /* frequencies of the channels; step 0: unknown */
+    double ra, dec;             /* pointing, as hhmmss.s and ddmmss.s; both 0: unknown */
     double dispersion;          /* refdm: dispersion measure for which a time series was corrected */
-    int64_t telescope, machine, beam;       /* numbers assigned by SIGPROC; 0: not known */
+    int64_t telescope, machine, beam;       /* numbers assigned by SIGPROC; 0: unknown */
     char telescope_name[TEXT_ROOM];
     int64_t n_listed;           /* number of frequencies in a list (fchannel) */
 };
@@ -218,7 +218,7 @@ static int open_header(const char *file, struct bytes *bytes, struct lw_error *e
 
 /* ---- values of the header --------------------------------------------------------------------------------------------- */
 
-/* Store an item in the header. Of a list of frequencies only the first and the step are kept; the step is NAN if it varies. */
+/* Store an item in the header. A list of frequencies is kept as first frequency and step; the step is NAN if it varies. */
 static void note(const struct item *item, struct header *header)
 {
     void *const place = (char *)header + item->keyword->place;

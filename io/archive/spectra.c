@@ -170,7 +170,7 @@ int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const stru
         spectra->n_summed == 1 && !levels && given.scalar == stored.scalar && given.is_swapped == stored.is_swapped;
     struct raw raw[LW_MAX_SUMMED];
     struct lw_patch part = *patch;
-    /* at_once: the spectra that are read together; with the bytes between them they fit the buffer. */
+    /* Spectra are read together as far as they and the bytes between them fit the buffer, but one by one if these are many. */
     const int64_t stride = spectrum_samples(spectra) * spectra->bits, width = patch->n_channels * spectra->bits;
     const int64_t at_once = (stride - width) / 8 > NEAR_BYTES ? 1 : (8 * (RAW_BYTES - 2) - width) / stride + 1;
     for (int64_t rest = patch->n_times; rest > 0; rest -= part.n_times) {

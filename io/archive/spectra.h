@@ -4,7 +4,7 @@
  *     time 0: IF 0 [channel 0, 1, ..], IF 1 [channel 0, 1, ..], ..; time 1: ..
  *
  * Samples of fewer than 8 bits share bytes, and a spectrum may begin within a byte; these samples are read as uint8. A dataset is
- * one IF, or the sum of two (of two polarisations, the total power). Any thread may read; reads allocate nothing. */
+ * one IF or the sum of two IFs, such as the total power of two polarisations. Any thread may read; reads allocate nothing. */
 #pragma once
 
 #include "io/format.h"
@@ -18,7 +18,7 @@ struct lw_spectra {
     int fd;
     int bits;                           /* bits of a stored sample: 1, 2, 4, 8, 16 or 32 */
     bool is_high_first;                 /* the first sample in a byte has its highest bits; else its lowest */
-    struct lw_type stored, given;       /* types of samples: in the file, with fewer than 8 bits as uint8; as read */
+    struct lw_type stored, given;       /* types of samples: unpacked from the file; as read */
     int64_t n_ifs, n_channels;
     int n_summed;
     int64_t summed[LW_MAX_SUMMED];      /* indices of the n_summed IFs to be summed */

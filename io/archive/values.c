@@ -80,7 +80,7 @@ struct lw_type lw_values_type(const struct lw_values *values)
 /* Numbers converted at a time: they stay in the processor's cache. */
 enum { BLOCK = 512 };
 
-/* Copy n values to `numbers` as float64, complex ones as pairs; blanks become NaN. @param from_step  distance of values */
+/* Copy n values to `numbers` as float64, complex ones as pairs; blanks become NaN. @param from_step  as lw_values_convert's */
 static void load(const struct lw_values *values, const char *from, int64_t from_step, int64_t n, double *numbers)
 {
     const int64_t parts = values->is_complex ? 2 : 1, bytes = lw_number_bytes(values->number);

@@ -1,5 +1,5 @@
-/* values.h - convert the numbers that archive files store to samples. Samples have the narrowest type of LW_SCALARS for all stored
- * values, or float32 or float64 if a scale applies. Pure functions.
+/* values.h - convert the numbers that archive files store to samples. Samples have the narrowest type of LW_SCALARS that holds
+ * all stored values, or float32 or float64 if a scale applies. Pure functions.
  *
  *     stored                                  samples
  *     int8 .. int32, float32, float64         the same type, in either byte order ("flat": there is nothing to convert)
@@ -59,7 +59,7 @@ struct lw_type lw_values_type(const struct lw_values *values);
 /** Return whether the values are flat: samples equal the stored values, byte for byte. */
 bool lw_values_are_flat(const struct lw_values *values);
 
-/** Convert n stored values to samples. @param from_step  distance of values @param to_step  distance of samples, in samples */
+/** Convert n stored values to samples. @param from_step, to_step  distance from one to the next, in values and in samples */
 void lw_values_convert(const struct lw_values *values, const void *from, int64_t from_step, int64_t n, void *to, int64_t to_step);
 
 /** Find a stored type by its name, such as "int16". Returns false if there is none. */

@@ -6,7 +6,7 @@
 
 /* ---- shuffle ---- */
 
-/* Inlined with a constant `size`, the loops become vector code. */
+/* Undo shuffle for n whole elements. Inlined with a constant `size`, the loops become vector code. */
 static inline __attribute__((always_inline)) void gather(const char *restrict from, int64_t n, char *restrict to, int64_t size)
 {
     for (int64_t i = 0; i < n; i++)
@@ -30,7 +30,7 @@ void lw_shuffle_restore(const char *restrict from, int64_t bytes, char *restrict
 
 /* ---- bitshuffle ---- */
 
-/* A tile is 16 bytes from each of the eight rows of one byte k. It holds byte k of 128 elements. */
+/* A tile is 16 bytes from each of eight rows: the bits of one byte k (rows 8 k to 8 k + 7) of 128 elements. */
 enum { ROW_BYTES = 16, TILE = 8 * ROW_BYTES };
 
 typedef uint8_t vector __attribute__((vector_size(ROW_BYTES)));
@@ -46,7 +46,7 @@ typedef uint64_t words __attribute__((vector_size(ROW_BYTES)));
         a ^= (vector)(both << (shift));                                         \
     } while (0)
 
-/* Interleave units (bytes, pairs, fours) of a and b: a gets the units of both first halves in turn, b of both second halves. */
+/* Interleave the units (`type`) of a and b: a gets the units of both first halves in turn, b those of both second halves. */
 #define INTERLEAVE(type, a, b, low, high)                                       \
     do {                                                                        \
         const type first = (type)(a), second = (type)(b);                       \

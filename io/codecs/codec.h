@@ -28,7 +28,7 @@ struct lw_codec {
      * @return  bytes written; LW_CODEC_DAMAGED; LW_CODEC_FULL: `room` is too small, if the library tells this from damage */
     int64_t (*decode)(void *state, const char *from, int64_t bytes, char *to, int64_t room);
 
-    /** Return the decoded bytes according to the data's head; 0: it lacks them. claim NULL: the codec's data never has them. */
+    /** Return the number of decoded bytes that the data's head states; 0: none. claim NULL: the codec's data never states it. */
     int64_t (*claim)(const char *from, int64_t bytes);
 };
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Largest block whose bits are restored right after decoding, while in the processor's cache. Bitshuffle's default is 8 KiB. */
+/* Largest block whose bits are restored right after decoding, from the processor's cache. Bitshuffle's default block is 8 KiB. */
 enum { SCRATCH_BYTES = 64 << 10 };
 
 struct lw_filter_tools {
@@ -127,8 +127,8 @@ static struct sums add_block(struct sums sums, const unsigned char *data)
     return fold_sums(sums.first, sums.second);
 }
 
-/* Compare the last four bytes, the checksum, with the sums of the bytes before. These are read as 16-bit words, most significant
- * byte first; an odd last byte is a word's high byte. The checksum is stored least significant byte first. HDF5 before 1.6.3
+/* Compare the last four bytes, the checksum, with the sums of the bytes before. The sums add 16-bit words, most significant byte
+ * first; an odd last byte is a word's high byte. The checksum is stored least significant byte first. HDF5 before 1.6.3
  * exchanged the two bytes of each sum on little-endian machines; today's HDF5 accepts both orders, and so does this function.
  * @return  the number of bytes before the checksum; -1: the checksum does not match or is missing */
 static int64_t check_fletcher(const char *from, int64_t bytes)

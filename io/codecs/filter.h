@@ -29,7 +29,7 @@ bool lw_filter_is_built_in(const struct lw_filter *filter);
 /** Return by how many bytes applying the filter lengthens `bytes` bytes at most. */
 int64_t lw_filter_growth(const struct lw_filter *filter, int64_t bytes);
 
-/** Return the bytes of the data after undoing the filter, according to the data's head; 0: unknown. */
+/** Return the number of bytes after undoing the filter, as far as the data's head states it; 0: unknown. */
 int64_t lw_filter_claim(const struct lw_filter *filter, const char *data, int64_t bytes);
 
 /* State and buffers for undoing filters in one thread. */

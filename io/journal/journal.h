@@ -86,5 +86,5 @@ struct lw_undo_range {
  * @param undo    name of the file that gets the saved bytes */
 int lw_undo_store(int fd, const struct lw_undo_range *others, int n, const char *undo, struct lw_error *err);
 
-/** Restore the file and remove the undo file; if there is no undo file, do nothing. LW_EDATA: the undo file is damaged; LW_EIO. */
+/** Restore the file and remove the undo file. No undo file: do nothing. LW_EDATA: it is damaged; LW_EIO; LW_ESYSTEM: no memory. */
 int lw_undo_apply(int fd, const char *undo, struct lw_error *err);

@@ -1,4 +1,4 @@
-/* notes.h - read notes: what a file tells about a dataset: attributes, names of dimensions, columns of a table.
+/* notes.h - read notes, that is, facts about a dataset: attributes, names of dimensions, columns of a table.
  *
  *     "FILE:/path" -> child process (io/shield.h) -> the file's format (io/format.h) -> notes: plain data -> parent process
  *

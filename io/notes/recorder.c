@@ -8,7 +8,7 @@
 
 /* The text of a recorder is a list of fields, each a line "name\tvalue\n". */
 
-/* Copy a value: without blanks around it, long values cut, and control characters, which separate fields, made blanks. */
+/* Copy a value without blanks at its ends. A long value is cut. Control characters become blanks, since two separate fields. */
 static void clean(const char *value, char out[LW_RECORDER_VALUE])
 {
     enum { KEPT = 32 };

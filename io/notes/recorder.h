@@ -1,5 +1,5 @@
 /* recorder.h - describe the recorder: the instrument that recorded a file, by detector, station, serial number and the like.
- * It is a list of named fields and a pointing. Files joined into one signal must agree in every field that both have. */
+ * A recorder is a list of named fields and a pointing. Files joined into one signal must agree in every field that both have. */
 #pragma once
 
 #include "io/dataset.h"
@@ -29,5 +29,5 @@ bool lw_recorder_find(const struct lw_recorder *recorder, const char *what, char
  * An unknown pointing agrees with all. @param seconds  from the start of `a` to the start of `b`; NAN: unknown */
 bool lw_recorder_is_pointing(const struct lw_recorder *a, const struct lw_recorder *b, double seconds);
 
-/** Write fields and pointing to `text`, like "detector H1, beam 3", and return `text`. It is "" if all are unknown. */
+/** Write fields and pointing to `text`, like "detector H1, beam 3", and return `text`. The text is "" if all are unknown. */
 const char *lw_recorder_text(const struct lw_recorder *recorder, char *text, size_t size);

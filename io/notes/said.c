@@ -89,7 +89,7 @@ static const char *const left_out[] = {
     "PIXSCALE", "PIXSCAL1", "PIXSCAL2", "DATASEC", "TRIMSEC", "BIASSEC", "CCDSEC", "DETSEC", "AMPSEC",
 };
 
-/* First letters of names that a result does not keep: structure and sky coordinates of FITS images, coordinates of DASDAE. */
+/* Beginnings of names that a result does not keep: structure and sky coordinates of FITS images, coordinates of DASDAE. */
 static const char *const prefixes[] = {
     "NAXIS", "BITPIX", "BSCALE", "BZERO",   "BLANK",   "CRPIX",        "CRVAL",
     "CDELT", "CTYPE",  "CUNIT",  "CROTA",   "CD1_",    "CD2_",         "CD3_",

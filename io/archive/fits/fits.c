@@ -370,7 +370,7 @@ static bool find_origin(const char *file, struct lw_listing_origin *origin)
     struct lw_fits_walk walk;
     bool is_complete = true, is_configuration = false, is_ours = false;
     size_t bytes = 0;
-    FILE *const configuration = open_memstream(&origin->configuration, &bytes);     /* lw_free can free it */
+    FILE *const configuration = open_memstream(&origin->configuration, &bytes);     /* lw_free will free it */
     if (!configuration)
         return false;
     if (lw_fits_begin(file, &walk, NULL) == LW_OK) {

@@ -30,18 +30,18 @@ struct lw_tile_column {
 struct lw_fits_tiling {
     int bitpix, n_axes;
     int64_t axes[LW_TILING_MOST_AXES], tile[LW_TILING_MOST_AXES], n_tiles[LW_TILING_MOST_AXES];    /* NAXIS1 first */
-    int64_t tile_pixels;
+    int64_t tile_pixels;        /* pixels of a whole tile */
     enum lw_tile_code code;
     char code_text[16];
     int rice_bytes;             /* RICE_1: bytes of a coded pixel */
-    int64_t rice_block;
+    int64_t rice_block;         /* RICE_1: pixels of a block */
     bool is_quantized;          /* floats are coded as scaled integers, except in tiles in `plain` or `exact` */
     enum lw_tile_dither dither;
-    int64_t dither_seed;
+    int64_t dither_seed;        /* ZDITHER0, 1 to 10000 */
     int64_t blank;              /* integer that stands for not a number */
     double scale, zero;         /* float = zero + scale x integer; for tiles without `scales`, `zeros` */
-    struct lw_tile_column data, exact, plain, scales, zeros, blanks;
-    int64_t table_offset, row_bytes, heap_offset, heap_bytes;
+    struct lw_tile_column data, exact, plain, scales, zeros, blanks;        /* exact: gzipped floats; plain: as stored */
+    int64_t table_offset, row_bytes, heap_offset, heap_bytes;       /* offsets: bytes of the file */
 };
 
 /* An image. Dimensions are in C's order, NAXIS1 last. If they are more than LW_MAX_DIMS, the slowest of length 1 are left out. */

@@ -62,7 +62,7 @@ static bool count_zeros(struct bits *bits, uint32_t most, uint32_t *out)
 
 /* Constants of Rice's code for one width of pixels. */
 struct width {
-    int bits, fs_bits, fs_raw;          /* bits of a pixel; bits of fs; fs of blocks with unsplit differences */
+    int bits, fs_bits, fs_raw;          /* bits of a pixel; bits of fs; fs of blocks of plain differences */
     uint32_t mask;
 };
 
@@ -104,7 +104,7 @@ bool lw_rice_decode(const unsigned char *code, int64_t bytes, int pixel_bytes, i
 
 /* ---- PLIO ------------------------------------------------------------------------------------------------------------ */
 
-/* Instructions of PLIO, the upper 4 bits of a word; the lower 12 bits are a number. */
+/* Instructions of PLIO: the upper 4 bits of a word. The lower 12 bits are the instruction's number. */
 enum { ZEROS, SET_HIGH, RAISE, LOWER, VALUES, ZEROS_AND_VALUE, RAISE_AND_PUT, LOWER_AND_PUT };
 
 struct line {
@@ -228,7 +228,7 @@ static int64_t length_at(int64_t n, int level)
     return lw_max64(1, lw_divide_up(n, (int64_t)1 << level));
 }
 
-/* Take the quads of a plane [rows x columns] from its tree, root first: a quad exists where its bit in the quad above it is 1.
+/* Take the quads of a plane [rows x columns] from its tree, root first. Quads whose bit in the quad above is 0 are 0, not stored.
  * @param quads  set to [rows / 2 x columns / 2], rounded up @param above  scratch of the same size */
 static void take_tree(struct bits *bits, int64_t rows, int64_t columns, unsigned char *quads, unsigned char *above)
 {

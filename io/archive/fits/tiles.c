@@ -91,7 +91,7 @@ static int read_cell(const struct lw_fits_tiles *tiles, int64_t tile, const stru
     return lw_bytes_read(tiles->fd, cell, tiling->table_offset + tile * tiling->row_bytes + column->offset, bytes, err);
 }
 
-/* Find a tile's code from its descriptor (count and offset) in one column. @param bytes  set; 0: no code in this column */
+/* Find a tile's code by its descriptor in one column: count and offset in the heap. @param bytes  set; 0: the cell has no code */
 static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, int64_t *offset,
                      int64_t *bytes, struct lw_error *err)
 {
@@ -361,7 +361,7 @@ static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wa
     }
 }
 
-/* Return the table's row of tile i of those between the box's corners; -1: i is beyond the last. */
+/* Return the table's row of tile i, counted from the box's first tile to its last; -1: the box has no tile i. */
 static int64_t tile_number(const struct lw_fits_tiling *tiling, const struct wanted *wanted, int64_t i)
 {
     int64_t tile = 0, pitch = 1;

@@ -64,7 +64,7 @@ static int grow(const char *file, struct target *target, int64_t room, struct lw
 static int unpack_members(const char *file, const unsigned char *packed, int64_t n, struct lw_gunzip *gunzip, struct target *target,
                           struct lw_error *err)
 {
-    /* The first room is the unpacked size at the last member's end (modulo 2^32), but at most MOST_RATIO times the packed bytes. */
+    /* The first room is the size (modulo 2^32) in the last member's last 4 bytes, but at most MOST_RATIO times the packed bytes. */
     const int64_t told = lw_min64((int64_t)lw_field_unsigned(packed + n - 4, 4, false), MOST_UNPACKED);
     int rc = grow(file, target, lw_max64(LEAST_ROOM, lw_min64(told, n * MOST_RATIO)), err);
     for (int64_t at = 0; rc == LW_OK && is_packed(packed + at, n - at); ) {

@@ -18,7 +18,7 @@ struct parts {
 
 /* What the result does with a keyword of the input. */
 enum fate {
-    MOVED,                      /* it is put, and its number adapted if necessary */
+    MOVED,                      /* kept, with its number adapted if necessary */
     BY_TABLE,                   /* left out: it needs a table */
     BY_PIXELS,                  /* left out: it refers to the input's pixels */
     N_FATES
@@ -214,7 +214,7 @@ static void put_default(struct lw_fits_cards *cards, const struct lw_writer_data
         lw_fits_put_attribute(cards, &moved);
 }
 
-/* Put adapted defaults for missing keywords: CRPIX 0, CDELT 1 (section 8.2); for IRAF's physical coordinates LTV 0, LTM 1. */
+/* Add adapted defaults of missing keywords: CRPIX 0, CDELT 1 (section 8.2); for IRAF's physical coordinates LTV 0, LTM 1. */
 static void put_defaults(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
 {
     for (int axis = 1; axis <= dataset->n_dims; axis++) {

@@ -22,6 +22,6 @@
 #include "io/archive/fits/cards.h"
 #include "io/write/writer.h"
 
-/** Put the input's keywords (dataset->carried), adapted to the result's pixels. For an array, also put keywords that the input
- * lacks, if their defaults would be wrong in the result. A warning names the keywords left out. */
+/** Add cards of the input's keywords (dataset->carried), adapted to the result's pixels. For an array, also add keywords that the
+ * input lacks, if their defaults would be wrong in the result. A warning names the keywords left out. */
 void lw_fits_put_carried(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset);
