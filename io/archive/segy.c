@@ -198,7 +198,7 @@ static int64_t usual_interval(const struct segy *file)
     return usual > 0 ? usual : count_field(file, 117);
 }
 
-/* Find the time of the first sample. It stays unknown if the year has two digits, or the time is local or of an unknown zone. */
+/* Find the time of the first sample; unknown if the year has two digits, or the zone is local or "other". No zone means UTC. */
 static void find_start(const struct segy *file, struct lw_axis_metadata *axis)
 {
     enum { NOT_SAID, LOCAL, GREENWICH, OTHER, UTC, GPS, GPS_EPOCH = 315964800 };
