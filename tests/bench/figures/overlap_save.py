@@ -17,12 +17,6 @@ def cases(out, name):
     return {shape(row["case"]): row for row in table(out, name) if shape(row["case"])}
 
 
-def grid(out):
-    """The cases beside cuFFT, and the name of their record."""
-    name = "grid.csv" if os.path.isfile(os.path.join(out, "grid.csv")) else "cases.csv"
-    return cases(out, name), name
-
-
 def where(out, name):
     return device(out, name) + ", data on the device, float32; "
 
@@ -62,7 +56,7 @@ def power(n):
 def draw_segments(out):
     """Fig. 9"""
     rows = table(out, "segments.csv")
-    best, name = grid(out)
+    best = cases(out, "grid.csv")
     figure, axes = plt.subplots(2, 2, figsize=(12, 9))
     for column, (kind, word) in enumerate(KINDS):
         lengths = {}
@@ -81,12 +75,12 @@ def draw_segments(out):
         finish(axes[0, column], f"{word}, n = {power(2 ** 21)}, F = 8", "taps M", "ms")
         finish(axes[1, column], f"{word}, n = {power(2 ** 21)}, F = 8", "taps M", "times as fast as cuFFT overlap-save", y="ratio")
     save(figure, out, "segments.png",
-         where(out, "segments.csv") + f"segments.csv, {name}; the best kernel of each length")
+         where(out, "segments.csv") + "segments.csv, grid.csv; the best kernel of each length")
 
 
 def draw_rates(out):
     """Fig. 6, 10"""
-    rows, name = grid(out)
+    rows = cases(out, "grid.csv")
     figure, axes = plt.subplots(2, 2, figsize=(12, 9))
     for i, (kind, word) in enumerate(KINDS):
         for n_taps, colour in FOUR.items():
@@ -97,12 +91,12 @@ def draw_rates(out):
                       colour, "s", (0, (4, 2)))
         finish(axes[i, 0], f"{word}, F = 8", "samples n", "outputs per second, 10⁹", y="log")
         finish(axes[i, 1], f"{word}, n = {power(2 ** 21)}", "filters F", "outputs per second, 10⁹", y="log")
-    save(figure, out, "rates.png", where(out, name) + name)
+    save(figure, out, "rates.png", where(out, "grid.csv") + "grid.csv")
 
 
 def draw_speed_up(out):
     """Fig. 7, 8, 11, 12"""
-    rows, name = grid(out)
+    rows = cases(out, "grid.csv")
     figure, axes = plt.subplots(2, 4, figsize=(15, 8))
     for i, (kind, word) in enumerate(KINDS):
         panels = [("n", "samples n", f"{word}, F = 8", {"F": 8})]
@@ -113,7 +107,7 @@ def draw_speed_up(out):
                 if len(chosen) > 1:
                     curve(panel, [(at, faster(row, cufft(row))) for at, _, row in chosen], f"M = {n_taps}", colour)
             finish(panel, title, xlabel, "times as fast as cuFFT overlap-save" if panel is axes[i, 0] else "", y="ratio")
-    save(figure, out, "speed_up.png", where(out, name) + name)
+    save(figure, out, "speed_up.png", where(out, "grid.csv") + "grid.csv")
 
 
 def draw_rivals(out):
@@ -145,7 +139,7 @@ def whole(out, precision, kind, **wanted):
 def draw_whole(out):
     """Fig. 3"""
     figure, axes = plt.subplots(2, 2, figsize=(12, 8.5))
-    best = cases(out, "cases.csv")
+    best = cases(out, "grid.csv")
     for i, (kind, word) in enumerate(KINDS):
         for panel, x, column, fixed, title, xlabel in (
                 (axes[i, 0], "M", "taps", {"n": 2 ** 21}, f"n = {power(2 ** 21)}", "taps M"),
@@ -156,7 +150,7 @@ def draw_whole(out):
             curve(panel, [(at, cufft(row)) for at, _, row in chosen], "cuFFT overlap-save", RED, "s")
             curve(panel, [(row[column], row["ms"]) for row in rows], "lapwing", BLUE)
             finish(panel, f"{word}, {title}, F = 8", xlabel, "ms")
-    save(figure, out, "whole.png", where(out, "whole.csv") + "whole.csv, cases.csv")
+    save(figure, out, "whole.png", where(out, "whole.csv") + "whole.csv, grid.csv")
 
 
 def draw_errors(out):
@@ -203,7 +197,7 @@ def draw_memory(out):
 
 def draw_cudnn(out):
     """Fig. 4, 5"""
-    rows, ours = table(out, "cudnn.csv"), cases(out, "cases.csv")
+    rows, ours = table(out, "cudnn.csv"), cases(out, "grid.csv")
     figure, axes = plt.subplots(2, 3, figsize=(12, 8))
     panels = (("M", "taps", "taps M", f"F = 8, n = {power(2 ** 21)}", {"n": 2 ** 21, "F": 8}),
               ("F", "filters", "filters F", f"M = 257, n = {power(2 ** 21)}", {"n": 2 ** 21, "M": 257}),
@@ -221,7 +215,7 @@ def draw_cudnn(out):
                   f"cuDNN, {products}", colour, "s")
         finish(axes[0, i], f"real, {title}", xlabel, "outputs per second, 10⁹")
         finish(axes[1, i], f"real, {title}", xlabel, "times as fast as cuDNN", y="ratio")
-    save(figure, out, "cudnn.png", where(out, "cudnn.csv") + "cudnn.csv, cases.csv")
+    save(figure, out, "cudnn.png", where(out, "cudnn.csv") + "cudnn.csv, grid.csv")
 
 
 # ---- the kernels as published ----------------------------------------------------------------------------------------------------
