@@ -33,10 +33,10 @@ static void library_name(char *text, size_t size)
     snprintf(text, size, "%.*s", (int)size - 1, version);
 }
 
-/* Whether no launcher started this process: it then is the only rank. */
+/* Return whether no launcher started this process, which then is the only rank. */
 static bool is_alone(void) { return !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMIX_RANK") && !getenv("PMI_RANK"); }
 
-/* Whether all ranks are on this node, according to the launcher's variables: MPI has not started yet. */
+/* Return whether all ranks are on this node. MPI has not started yet, so that only the launcher's variables can tell. */
 static bool is_one_node(void)
 {
     const char *const all = getenv("OMPI_COMM_WORLD_SIZE"), *const here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
@@ -49,8 +49,8 @@ static bool is_one_node(void)
 /* Set the MPI library up. Variables that the user has set stay. Open MPI ignores names that its version does not know. */
 static void set_up_library(void)
 {
-    /* Files are accessed by ROMIO (its names in Open MPI 4 and 5): if its collective open fails on one rank, it fails on all. Open
-     * MPI's own OMPIO would wait for ever. The next three settings matter only where there is no ROMIO. */
+    /* ROMIO (two names, for Open MPI 4 and 5) accesses files: its collective open fails on all ranks if it fails on one. Open MPI's
+     * own OMPIO would then wait for ever. The next three settings matter only where there is no ROMIO. */
     setenv("OMPI_MCA_io_romio321_priority", "100", 0);
     setenv("OMPI_MCA_io_romio341_priority", "100", 0);
     /* Open MPI 4.1.1-4.1.4 reads irregular selections wrongly with data sieving (open-mpi/ompi#10546). */
@@ -58,8 +58,8 @@ static void set_up_library(void)
     /* Each rank transfers its own part in collective file calls. From 3 ranks on, Open MPI would pass the parts through
      * aggregators; parts are large here, so that this costs 40 to 90 MiB a rank and half the speed. */
     setenv("OMPI_MCA_fcoll", "individual", 0);
-    /* lapwing uses no shared file pointers. The other components of Open MPI keep them behind a semaphore with the file's name,
-     * valid for the whole machine: if a killed run leaves it behind, every later run with that file name hangs. */
+    /* lapwing uses no shared file pointers. Other components of Open MPI guard them by a semaphore of the whole machine that has
+     * the file's name. If a killed run leaves the semaphore behind, every later run with that file name hangs. */
     setenv("OMPI_MCA_sharedfp", "individual", 0);
     /* The component ob1 connects ranks of one node by shared memory. The other components first search for libraries and devices
      * of fast networks, which takes most of MPI's start: measured, 0.2 of 0.23 s. */
@@ -72,18 +72,18 @@ static void set_up_library(void)
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
     if (!is_alone())
         return;
-    /* All processes without a launcher share one folder in /tmp, and the first to end deletes it. Another one that is just making
-     * its own folder in it then fails. A single rank needs no such folder. */
+    /* All processes without a launcher share one folder in /tmp, and the first to end deletes it. A process that is just making its
+     * own folder there then fails. A single rank needs no such folder. */
     setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
-    /* Processes that srun starts without PMIx (--mpi=none) would end inside MPI's start with code 1. Outside a step each starts as
-     * a single rank, and lw_comm_joined refuses it if there are several. */
+    /* Processes that srun starts without PMIx (--mpi=none) would end inside MPI's start with code 1. Without the step's variables
+     * each starts as a single rank; lw_comm_joined then refuses to go on if there are several. */
     unsetenv("SLURM_STEP_ID");
     unsetenv("SLURM_STEPID");
 }
 
 static bool is_starting;
 
-/* Exit handler: if Open MPI cannot start, it ends the process with its own code, which this replaces by ours. */
+/* Exit handler: an Open MPI that cannot start ends the process with its own code; this handler puts ours in its place. */
 static void exit_with_our_code(int status, void *context)
 {
     (void)context;
@@ -114,7 +114,7 @@ static void start_library(int *argc, char ***argv)
     set_up_library();
     on_exit(exit_with_our_code, NULL);
     is_starting = true;
-    if (__lsan_disable)     /* memory that MPI never releases is no leak of lapwing */
+    if (__lsan_disable)     /* memory that MPI never releases does not count as lapwing's leak */
         __lsan_disable();
     const int rc = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
     if (__lsan_enable)
@@ -134,7 +134,7 @@ static void start_library(int *argc, char ***argv)
 
 enum { LEAVE_TAG = 1, AGREE_TAG = 2, LEAVE_BYTES = 64 };
 
-static MPI_Comm notices = MPI_COMM_NULL;        /* that of the single struct lw_comm, for look_for_notices */
+static MPI_Comm notices = MPI_COMM_NULL;        /* `notices` of the only struct lw_comm, for look_for_notices */
 
 /* Take a request of another rank to leave the work. Later requests are left unreceived: they change nothing. */
 static void look_for_notices(void)
@@ -148,9 +148,8 @@ static void look_for_notices(void)
     lw_leave_ask(why);
 }
 
-/* Wait for two requests. If this rank is interrupted meanwhile, it asks the ranks that it waits for to leave their work,
- * too. The loop does not yield the core: MPI does so itself if it is set up to (mpi_yield_when_idle), and yielding twice would take
- * twice as long where ranks share cores. */
+/* Wait for two requests. If this rank is interrupted meanwhile, it asks all other ranks to leave their work, too. The loop does not
+ * yield the core. MPI yields if it is set up to (mpi_yield_when_idle); yielding twice would take twice as long on shared cores. */
 static void wait_for_both(struct lw_comm *comm, MPI_Request requests[2])
 {
     int is_done;
@@ -168,8 +167,8 @@ static void wait_for_both(struct lw_comm *comm, MPI_Request requests[2])
     }
 }
 
-/* The least number of all ranks. Each exchange doubles the number of ranks whose numbers a rank has taken into account. That makes
- * half as many successive exchanges as MPI_Iallreduce, which matters where ranks share cores. */
+/* The least number of all ranks. Each exchange doubles the ranks whose numbers this rank has seen. MPI_Iallreduce makes twice as
+ * many exchanges one after the other, which costs time where ranks share cores. */
 static int least_of_all(struct lw_comm *comm, int least)
 {
     const int size = comm->size;
@@ -219,8 +218,8 @@ static int number_of(const char *variable)
     return text ? atoi(text) : 0;
 }
 
-/* A launcher's variables are inherited by processes that it did not start itself: by an mpirun within a step of Slurm, say. So the
- * ranks are complete if their number is that of any launcher, even if an outer one started more. */
+/* Processes inherit the variables of outer launchers, too: those of Slurm, say, within an mpirun in a step of Slurm. So the ranks
+ * are complete if their number is that of any launcher, even if an outer launcher started more. */
 int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err)
 {
     static const struct launcher {
@@ -249,7 +248,7 @@ void lw_comm_stop(struct lw_comm *comm)
     MPI_Comm_free(&comm->notices);
     MPI_Comm_free(&comm->world);
     lw_free(comm);
-    if (__lsan_do_leak_check)       /* leaks of MPI's libraries look like ours once these are unloaded */
+    if (__lsan_do_leak_check)       /* check now: once MPI's libraries are unloaded, their leaks look like ours */
         __lsan_do_leak_check();
     MPI_Finalize();
 }
@@ -277,7 +276,7 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
     return err->code;
 }
 
-/* Show two texts that differ: whole if they fit, else from the first word that differs. */
+/* Fail with two texts that differ: whole if is_whole, else from the first word that differs. */
 static int fail_differing(const struct lw_comm *comm, const char *what, const char *theirs, const char *mine, bool is_whole,
                           struct lw_error *err)
 {

@@ -28,8 +28,8 @@ int lw_comm_node_size(const struct lw_comm *comm);          /* ranks on this nod
 const char *lw_comm_host(const struct lw_comm *comm);
 const char *lw_comm_library(const struct lw_comm *comm);    /* "Open MPI 4.1.4" */
 
-/** Check that MPI has joined all processes that a launcher started, according to the launcher's environment variables.
- * LW_ESYSTEM: MPI has joined fewer, so that each group of them would do the whole work.
+/** Check that MPI has joined all processes that a launcher started, according to the launcher's environment variables. LW_ESYSTEM:
+ * MPI has joined fewer, so that each group of joined processes would do the whole work.
  * @param rank  set: this rank's number; on LW_ESYSTEM its number in the launcher's variables */
 int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err);
 
@@ -71,6 +71,6 @@ typedef int lw_comm_take_fn(void *context, const void *data, int64_t bytes, stru
 int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *buffer, int64_t buffer_bytes, lw_comm_take_fn *take,
                   void *context, struct lw_error *err);
 
-/** Print the error with rank and host on standard error and end all ranks with its code (MPI_Abort). It is for failures inside a
- * collective file call, which the other ranks cannot learn of in any other way. Does not return. */
+/** Print the error with rank and host on standard error and end all ranks with its code (MPI_Abort). For failures inside a
+ * collective file call, of which other ranks learn in no other way. Does not return. */
 void lw_comm_abort(const struct lw_comm *comm, const struct lw_error *err) __attribute__((noreturn));

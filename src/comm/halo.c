@@ -13,7 +13,7 @@ struct lw_halo {
     const struct lw_rounds *rounds;
     enum lw_layout layout;
     int64_t sample_bytes;
-    int64_t length;             /* samples of the halo */
+    int64_t length;             /* halo of one channel */
 
     char *carry;                /* packed: [n_channels][halo] or [halo][n_channels] */
     char *outgoing, *incoming;  /* packed messages; NULL if the halo is contiguous in a slot, so that no packing is needed */
@@ -42,7 +42,7 @@ static bool needs_packing(const struct lw_halo_spec *spec)
     return sends_messages(spec->rounds) && spec->layout == LW_TIME_FAST && spec->rounds->group > 1;
 }
 
-/* Most requests of a round: a tail to the next rank, the carry to rank 0, a halo from the rank before, each in parts. */
+/* Most requests of a round: for sending a tail to the next rank and the carry to rank 0, and receiving a halo, each in parts. */
 static int request_count(const struct lw_halo_spec *spec) { return 3 * (int)(packed_bytes(spec) / LW_MESSAGE_BYTES + 1); }
 
 int64_t lw_halo_bytes(const struct lw_halo_spec *spec)
@@ -88,7 +88,7 @@ void lw_halo_destroy(struct lw_halo *halo)
 
 void *lw_halo_carry(struct lw_halo *halo) { return halo->carry; }
 
-/* The rank with the last slice of a round, which keeps the tail as the carry. */
+/* Return the rank with the last slice of a round. This rank keeps the slice's tail as the carry. */
 static int last_worker(const struct lw_halo *halo, int64_t round) { return lw_rounds_workers(halo->rounds, round) - 1; }
 
 static int find_source(const struct lw_halo *halo, int64_t round, int rank)
@@ -179,7 +179,7 @@ void lw_halo_begin(struct lw_halo *halo, int64_t round, void *samples)
         post(halo, halo->outgoing ? halo->outgoing : halo->samples + rows.pitch - rows.bytes, rows.n * rows.bytes, rank + 1, true);
     }
     if (!lw_rounds_starts_axis(halo->rounds, round) && rank > 0 && rank == last_worker(halo, round - 1)) {
-        /* all blocks of a group have the same channels, so that rank 0's block gives the size of the carry */
+        /* all blocks of a channel group have the same channels: rank 0's block gives the carry's size */
         const int64_t n_channels = lw_rounds_block(halo->rounds, round, 0).n_channels;
         post(halo, halo->carry, halo->length * n_channels * halo->sample_bytes, 0, true);
     }

@@ -29,7 +29,7 @@ int64_t lw_response_points(int64_t n)
     return points;
 }
 
-/* `points` complex numbers, and half as many complex factors. */
+/* Work space of a transform: `points` complex numbers, and half as many complex factors. */
 int64_t lw_response_work(int64_t points) { return 3 * points; }
 
 static void load(const double *taps, int64_t n, int parts, int64_t points, double *grid)
@@ -87,8 +87,8 @@ struct measured {
     int64_t n, points;
 };
 
-/* Widen *least and *most to the magnitudes from low to high. The top of a side lobe lies between points of the grid: the vertex of
- * the parabola through the highest point and its neighbours stands for it. */
+/* Widen *least .. *most so that it holds the magnitudes from frequency low to high. The top of a side lobe lies between points of
+ * the grid. The vertex of the parabola through the highest point and its neighbours stands for this top. */
 static void band_range(const struct measured *filter, double low, double high, double *least, double *most)
 {
     const int64_t points = filter->points, end = (int64_t)floor(high * (double)points);
@@ -123,13 +123,13 @@ static double attenuation(const struct measured *filter, const struct lw_filter_
     return most < 0 ? NAN : -decibels(most / gain);
 }
 
-/* The magnitude at frequency k / points; negative frequencies lie behind the positive ones in the grid. */
+/* Return the magnitude at frequency k / points; negative frequencies lie behind the positive ones in the grid. */
 static double magnitude_at(const double *magnitudes, int64_t points, int64_t k)
 {
     return magnitudes[k < 0 ? k + points : k];
 }
 
-/* The first frequency at which the magnitude reaches `level`, from point `begin` on in steps of +1 or -1; linear between points. */
+/* Return the first frequency of magnitude `level`, from point `begin` on in steps of +1 or -1; linear between points. */
 static double find_edge(const double *magnitudes, int64_t points, int64_t begin, int step, double level)
 {
     int64_t k = begin;

@@ -17,7 +17,7 @@ struct lw_filter_figures {
     double energy;                  /* sum of |h|^2 */
     double ripple_db;               /* largest deviation from `gain` in the pass band; NaN: no pass band */
     double attenuation_db;          /* least attenuation relative to `gain` in the stop bands; NaN: no stop band */
-    double edge_low, edge_high;     /* outermost frequencies at which the power is half of its maximum, or the ends of the axis */
+    double edge_low, edge_high;     /* outermost frequencies of half the maximum power, or the ends of the frequency axis */
 };
 
 /** Return the magnitude of the response at one frequency, summed by the definition. */

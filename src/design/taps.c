@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Time of tap m, 0 in the middle. */
+/* Return the time of tap m, in samples from the middle. */
 static double middle_time(int64_t m, int64_t n) { return (double)m - (double)(n - 1) / 2; }
 
 /* The ideal low-pass with the cut-off frequency `cut`, at time t. */
 static double low_pass(double cut, double t) { return t == 0 ? 2 * cut : sin(2 * M_PI * cut * t) / (M_PI * t); }
 
-/* The ideal filter that passes everything. It is exactly 0 at whole t, where the sine of a multiple of pi would not be. */
+/* The ideal filter that passes everything. It is exactly 0 at whole t other than 0; a computed sine of a multiple of pi is not. */
 static double all_pass(double t) { return t == 0 ? 1 : t == floor(t) ? 0 : sin(M_PI * t) / (M_PI * t); }
 
 void lw_taps_band(double low, double high, double beta, int64_t n, double *taps)
@@ -88,7 +88,7 @@ double lw_inspiral_time_left(double chirp_mass, double frequency)
 
 double lw_inspiral_last_frequency(double total_mass) { return 1 / (6 * sqrt(6) * M_PI * total_mass); }
 
-/* The amplitude is infinite at tau = 0, which is left out. */
+/* The tap at tau = 0 stays 0: the amplitude there is infinite. */
 void lw_taps_inspiral(double chirp_mass, double begin, double end, int64_t n, double *taps)
 {
     const int64_t middle = (n - 1) / 2;

@@ -12,7 +12,7 @@
 struct lw_welch {
     int64_t n;
     int n_threads;
-    double scale;                       /* c[k] / (rate sum_m w[m]^2) for 0 < k < n / 2 */
+    double scale;                       /* 2 / (rate sum_m w[m]^2): the factor in P[k] for 0 < k < n / 2 */
     double *window;                     /* [n] */
     double *work;                       /* [n_threads][doubles] */
     int64_t doubles;
@@ -22,7 +22,7 @@ struct lw_welch {
 int64_t lw_welch_bytes(int64_t n, int n_threads)
 {
     const int64_t of_thread = lw_transform_doubles(LW_TRANSFORM_REAL, n);
-    return (n + (n_threads + 2) * of_thread) * (int64_t)sizeof(double);     /* + 2: the planning's data, and FFTW's own memory */
+    return (n + (n_threads + 2) * of_thread) * (int64_t)sizeof(double);     /* + 2: data to plan with, and FFTW's own memory */
 }
 
 int lw_welch_create(int64_t n, double rate_hz, int n_threads, struct lw_welch **out, struct lw_error *err)
@@ -67,7 +67,7 @@ static void find_spectrum(const struct lw_welch *welch, const double *x, double 
     double sum = 0;
     for (int64_t m = 0; m < welch->n; m++) {
         work[m] = welch->window[m] * x[m];
-        sum += x[m] - x[m];             /* 0, unless a sample is not finite */
+        sum += x[m] - x[m];             /* stays 0 unless a sample is not finite */
     }
     lw_transform_run(welch->transform, work);
     for (int64_t k = 0; k <= last; k++)

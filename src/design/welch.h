@@ -31,7 +31,7 @@ static inline int64_t lw_welch_frequencies(int64_t n) { return n / 2 + 1; }
  * @param spectra  set; [n_segments][n / 2 + 1] */
 void lw_welch_spectra(struct lw_welch *welch, const double *x, int64_t n_segments, double *spectra);
 
-/** Find the median of `n` > 0 numbers in each of `count` columns, divided by lw_welch_bias(n).
+/** Find the median of the `n` > 0 numbers of each of `count` columns, divided by lw_welch_bias(n).
  * @param columns  [count][n]; overwritten: partly sorted */
 void lw_welch_medians(double *columns, int64_t n, int64_t count, int n_threads, double *medians);
 

@@ -11,7 +11,7 @@
 
 int64_t lw_whitened_taps(int64_t n_taps, int64_t n) { return n_taps + 2 * n - 4; }
 
-/* Everything that the filters share. */
+/* Everything that all filters share. */
 struct whitener {
     const struct lw_whiten_spec *spec;
     int64_t points;                     /* length of the transforms that convolve: a power of two, >= the whitened taps */
@@ -19,7 +19,7 @@ struct whitener {
     struct lw_transform *of_segment, *from_segment;     /* forward and backward, of length n */
     double *weight;                     /* [points]: the transform of w, divided by `points` */
     double *work;                       /* [n_threads + 1][doubles] */
-    int64_t doubles;                    /* room for the data of one transform of either length */
+    int64_t doubles;                    /* doubles for the data of one transform of either length */
 };
 
 static int64_t points_for(int64_t n_taps, int64_t n)
@@ -30,7 +30,7 @@ static int64_t points_for(int64_t n_taps, int64_t n)
     return points;
 }
 
-/* Each thread has the data of a transform, find_weight one more; FFTW takes about as much as another one. */
+/* Each thread holds the data of one transform, and find_weight of another. FFTW allocates about as much as one more. */
 int64_t lw_whiten_bytes(int64_t n_taps, int64_t n, int n_threads)
 {
     const int64_t points = points_for(n_taps, n);
@@ -80,7 +80,7 @@ static int find_weight(struct whitener *w, struct lw_error *err)
     if (rc)
         return rc;
     lw_transform_run(w->from_segment, q);
-    /* the windowed q: n samples about 0 are padded to `points` samples about 0, negative times at the end */
+    /* the windowed q: n samples around t = 0, padded to `points` samples, with negative times at the end */
     memset(numbers, 0, (size_t)(2 * points) * sizeof *numbers);
     for (int64_t t = 1 - n / 2; t < n / 2; t++) {
         const double c = cos(M_PI * (double)t / (double)n);
@@ -128,7 +128,7 @@ static double output_power(const struct whitener *w, const double *taps, double 
     for (int64_t k = 0; k < n; k++) {
         const int64_t folded = k <= n / 2 ? k : n - k;
         const double two_sided = spec->spectrum[folded] / (folded == 0 || folded == n / 2 ? 1 : 2);
-        const double noise = two_sided * spec->rate_hz / (double)n;     /* density times the distance of two frequencies */
+        const double noise = two_sided * spec->rate_hz / (double)n;     /* density times distance of two frequencies */
         power += noise * (work[2 * k] * work[2 * k] + work[2 * k + 1] * work[2 * k + 1]);
     }
     return power;

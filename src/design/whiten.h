@@ -21,7 +21,7 @@ struct lw_whiten_spec {
     int64_t n_taps;
     int parts;                  /* 2: complex taps */
     const double *spectrum;     /* [n / 2 + 1] */
-    int64_t n;                  /* even, at least 4 */
+    int64_t n;                  /* samples of q, even, at least 4 */
     double rate_hz, low_hz, high_hz;
     int n_threads;
 };
@@ -32,7 +32,7 @@ int64_t lw_whitened_taps(int64_t n_taps, int64_t n);
 /** Return the host bytes that lw_whiten allocates and frees again. */
 int64_t lw_whiten_bytes(int64_t n_taps, int64_t n, int n_threads);
 
-/** Whiten filters. LW_EDATA: the spectrum is 0 or NaN within low_hz .. high_hz, or a filter passes nothing of it. LW_ESYSTEM: no
- * memory.
+/** Whiten filters. LW_EDATA: the spectrum is 0 or NaN within low_hz .. high_hz, or a filter passes nothing of the noise.
+ * LW_ESYSTEM: no memory.
  * @param taps  set; [n_filters][lw_whitened_taps] taps of `parts` doubles; the bits do not depend on the number of threads */
 int lw_whiten(const struct lw_whiten_spec *spec, double *taps, struct lw_error *err);

@@ -35,7 +35,7 @@ double lw_kaiser_beta(double attenuation_db)
     return 0;
 }
 
-/* Kaiser's estimate of the taps for a transition of a whole sampling rate: (A - 7.95) / (2.285 x 2 pi). */
+/* Kaiser's estimate: taps times transition, the latter a fraction of the rate, are (A - 7.95) / (2.285 x 2 pi). */
 static double taps_per_rate(double attenuation_db) { return (attenuation_db - 7.95) / (2.285 * 2 * M_PI); }
 
 double lw_kaiser_transition(double attenuation_db, int64_t n_taps)
@@ -52,6 +52,6 @@ double lw_kaiser_window(double beta, int64_t m, int64_t n)
 {
     if (n == 1)
         return 1;
-    const double place = 2 * (double)m / (double)(n - 1) - 1;       /* -1 .. 1 */
+    const double place = 2 * (double)m / (double)(n - 1) - 1;       /* from -1 to 1 over the window */
     return lw_bessel_i0(beta * sqrt(fmax(0, 1 - place * place))) / lw_bessel_i0(beta);
 }

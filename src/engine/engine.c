@@ -194,7 +194,7 @@ int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const str
     return lw_divide_up(block->first, p->every) * p->rate;
 }
 
-/* The last sample of an interpolated axis has one output only. */
+/* An interpolated axis ends with its last sample, which therefore has a single output. */
 int64_t lw_op_outputs(const struct lw_op_plan *plan, int product, const struct lw_block *block)
 {
     const struct lw_op_product *const p = &plan->products[product];

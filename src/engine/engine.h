@@ -1,4 +1,4 @@
-/* engine.h - the interface of the engines, which compute (cpu: FFTW and OpenMP; cuda: one GPU). engine/registry.h lists them.
+/* engine.h - the interface of the engines, which do the computing: cpu (FFTW, OpenMP), cuda (a GPU). engine/registry.h lists them.
  *
  *     type->create -> op_plan (pure) -> op_bytes (pure) -> op_create -> slot_create, `depth` times
  *                                         then, per round:  fill slot->input, submit ... wait, take slot->products
@@ -37,8 +37,8 @@ enum lw_layout {
     LW_TIME_SLOW,               /* [axis][channel] */
 };
 
-/* Overlap-save filtering: y[f][c][i] = sum_m taps[f][m] x[c][i + look_ahead - m]; signal/post.h then changes y. With the
- * reach of lw_post_reach, own sample i of a block is x[i + look_ahead + after], and the halo is n_taps - 1 + before + after. */
+/* Overlap-save filtering: y[f][c][i] = sum_m taps[f][m] x[c][i + look_ahead - m]; signal/post.h then changes y. The halo of struct
+ * lw_op_plan, with its `before` and `after`, tells which samples of x a block holds. */
 struct lw_ols_spec {
     const double *taps;         /* [n_filters x n_taps], or [n_filters x n_taps x 2] if complex; host, borrowed until
                                    op_create returns; already conjugated and reversed for a correlation */
@@ -61,8 +61,8 @@ enum lw_conv2d_algorithm {
 
 /* 2-D convolution of images: y[c][i][j] = sum_m sum_n kernel[m][n] x[c][i + look_ahead_rows - m][j + look_ahead_columns - n]. The
  * axis counts rows: a sample of the axis is a row of `columns` pixels, a channel is an image, and the layout is time fast. A block
- * holds the boundary's rows above and below the image; the engine makes the boundary's pixels left and right of it. With `before`
- * and `after` of the plan, own sample i of a block is row i + look_ahead_rows + after; halo: kernel_rows - 1 + before + after. */
+ * holds the boundary's rows above and below the image; the engine makes the boundary's pixels left and right of it. struct
+ * lw_op_plan tells which rows a block holds; its formulas have kernel_rows for n_taps and look_ahead_rows for look_ahead. */
 struct lw_conv2d_spec {
     const double *kernel;       /* [kernel_rows x kernel_columns] (x 2 if complex), row-major; host, borrowed until op_create
                                    returns; already normalized, and for a correlation already conjugated and flipped */
@@ -72,12 +72,12 @@ struct lw_conv2d_spec {
     int64_t output_columns;
     int64_t look_ahead_rows, look_ahead_columns;        /* see signal/convolution.h, for each direction */
     int every;                  /* D: only rows and columns of y whose index is a multiple of D are kept; 0 counts as 1 */
-    struct lw_search search;    /* series (the image) and peaks, with one noise per image; with peaks n_outputs must be known */
+    struct lw_search search;    /* only series (the image) and peaks, one noise per image; peaks: n_outputs must be known */
     enum lw_boundary boundary;
     double outside;             /* value of all pixels beyond the four sides, with boundary ZERO */
     enum lw_conv2d_algorithm algorithm;
     enum lw_padding padding;    /* for the algorithm PADDED */
-    int64_t band;               /* PADDED: most rows of outputs of a transform; 0: the engine chooses */
+    int64_t band;               /* PADDED: most output rows of one transform; 0: the engine chooses */
 };
 
 enum lw_op_kind { LW_OP_OLS, LW_OP_CONV2D, LW_OP_SFFT };
@@ -129,19 +129,19 @@ struct lw_op_product {
 
 /* What the engine will do for a spec. It depends on spec and architecture only, never on ranks, threads or memory. */
 struct lw_op_plan {
-    int64_t halo;               /* axis samples that a slot needs before its own: n_taps - 1, the reach of signal/post.h, and
-                                   `before` and `after` */
-    int64_t before, after;      /* outputs computed beyond a block's own, see lw_search_before: own sample i of a block is
-                                   x[i + look_ahead + reach.after + after] */
-    int64_t unit;               /* see struct lw_grid */
-    int64_t channel_unit;
+    int64_t halo;               /* axis samples that a slot needs before its own: n_taps - 1 + reach.before + reach.after + before +
+                                   after; reach is lw_post_reach, 0 for images */
+    int64_t before, after;      /* outputs computed beyond a block's own, see lw_search_before. The block's own samples are x[i +
+                                   look_ahead + reach.after + after], with i the numbers of its outputs */
+    int64_t unit;               /* outputs between two legal cuts, see struct lw_grid */
+    int64_t channel_unit;       /* channels between two legal cuts */
     int64_t input_width;        /* values of one sample of the axis: the pixels of a row for images, else 1 */
     int64_t n_outputs;          /* outputs on the whole axis, before interpolation; 0: not known */
     struct lw_op_product products[LW_OP_PRODUCTS];
     int n_products;
     int64_t n_values;           /* computed values per sample of the axis and channel: all filters, all pixels of a row */
     int segment;                /* FFT length N; 0: no FFT */
-    double seconds_per_output;  /* modelled time of one such value on one thread or the device */
+    double seconds_per_output;  /* modelled time of one computed value on one thread or the device */
     char text[160];             /* description for plan and log: "overlap-save, N = 4096, hop 3840, adjacent segments paired" */
 };
 
@@ -149,7 +149,7 @@ struct lw_op_plan {
  * in the order of their kinds. Also set n_values, before and after; the latter two depend on plan->unit and increase plan->halo. */
 void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 
-/** Do the same for a 2-D convolution: the convolved image first, if it is wanted, then the table of crossings. */
+/** Set the same fields for a 2-D convolution: the convolved image first, if it is wanted, then the table of crossings. */
 void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 
 /** Find whether the kernel of images is the product of a column and a row, apart from rounding (signal/separable.h).
@@ -159,12 +159,13 @@ int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, stru
 /* The bands of the algorithm PADDED: one transform each. */
 struct lw_bands {
     int64_t rows, columns;      /* size of a transform */
-    int64_t hop_rows, n;        /* rows of outputs of a band; bands of an image */
-    bool is_large;              /* a transform has more numbers than it should */
+    int64_t hop_rows, n;        /* output rows of a band; bands of an image */
+    bool is_large;              /* a transform has more than most_reals numbers */
 };
 
-/** Cut an image into as few bands as possible: those that the spec wants, or none with more than most_reals numbers, nor with fewer
- * rows of outputs than the kernel has. The sizes are multiples of `unit`. It is the same for all ranks, rounds and memory. */
+/** Cut an image into as few bands as possible, each with at most `band` output rows. If `band` is 0, a band has at most most_reals
+ * numbers, unless its output rows would be fewer than the kernel's. The sizes are multiples of row_unit and column_unit. The bands
+ * are the same for all ranks, rounds and memory. */
 struct lw_bands lw_op_conv2d_bands(const struct lw_op_spec *spec, int64_t row_unit, int64_t column_unit, int64_t most_reals);
 
 /** Return the search of either kind of operation, and its number of filters, 1 for images. */
@@ -180,14 +181,14 @@ bool lw_op_has_pixels(const struct lw_op_spec *spec);
 /** Return whether y is complex, before signal/post.h changes it. */
 bool lw_op_is_complex(const struct lw_op_spec *spec);
 
-/** Return D, at least 1. */
+/** Return D (`every`), at least 1. */
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d);
 
-/** Return the index of the product of that kind; -1: the operation has none. */
+/** Return the index of the product of a kind; -1: the operation has none. */
 int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind);
 
 /** Return the rows that a slot's table has room for, with blocks of at most `count` samples and n_channels: 1/1024 of the possible
- * rows, and at least least_rows. A block with more rows is done again in parts (again, below). */
+ * rows, and at least least_rows. A block with more rows is done again in parts (lw_engine_ops.again). */
 int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels);
 
 /** Return the outputs of a block along an array's axis, and the first of them. */
@@ -197,14 +198,14 @@ int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const str
 /** Return the factor of y before rounding: 1 / output_scale, or 1 for outputs that do not saturate. */
 double lw_op_output_factor(const struct lw_op_spec *spec);
 
-/** Return whether amplitudes are squared only when they are stored: powers in float64, which would lose range in single precision.
- * lw_op_made: the operation that is applied to the samples before they are stored. */
+/** Return whether the engine delivers amplitudes, to be squared when they are stored: for powers in float64 that are computed in
+ * single precision, whose range is too small for squares. lw_op_made: the operation that the engine applies. */
 bool lw_op_squares(const struct lw_op_spec *spec);
 enum lw_post_kind lw_op_made(const struct lw_op_spec *spec);
 
-/** Find the smallest and the largest power that is not lost. For float32 and float64 this is the range that they hold with all
- * digits. For halves it is the range of the computing precision, as powers beyond their own range count as 0 or saturated. For
- * integers it is 0 to infinity: they count an infinite power as saturated, too. */
+/** Find the smallest and the largest power that the output type keeps. For float32 and float64 this is the range that they hold
+ * with all digits. For halves it is the range of the computing precision, as powers beyond their own range count as 0 or saturated.
+ * For integers it is 0 to infinity: they count an infinite power as saturated, too. */
 void lw_op_power_range(const struct lw_op_spec *spec, double *least, double *most);
 
 /** Return the bytes of a slot's input, and of one product, that are enough for any block of `count` samples and n_channels. */
@@ -251,14 +252,14 @@ struct lw_part {
  *           LW_TIME_FAST  [n_channels][halo + count]         LW_TIME_SLOW  [halo + count][n_channels]
  *   array   LW_TIME_FAST  [n_planes][n_channels][count]      LW_TIME_SLOW  [n_planes][count][n_channels]
  *
- * n_channels is that of the submitted block. count is the block's, in an array lw_op_outputs. All are packed tightly. The last
+ * n_channels and count are those of the submitted block; the count of an array is lw_op_outputs. Nothing is padded. The last
  * segment of a block may need samples beyond it: they count as zero and change no output of the block. */
 struct lw_slot {
     void *input;
     struct lw_slot_product products[LW_OP_PRODUCTS];
     struct lw_block block;      /* set by submit */
 
-    /* set by wait: the non-finite own samples of the block, halo excluded; the lowest of them, as channel and own sample of it */
+    /* set by wait: number of non-finite own samples of the block (not of its halo); channel and own sample of the lowest */
     int64_t n_not_finite;
     int64_t not_finite_channel, not_finite_sample;
     int64_t not_finite_column;  /* conv2d: the first such pixel of that row */
@@ -341,7 +342,7 @@ struct lw_engine_spec {
 
 #define LW_ENGINE_TEXT 256
 
-/* A kind of engine, of which `create` makes engines. */
+/* A kind of engine; `create` makes an engine of this kind. */
 struct lw_engine_type {
     const char *name;           /* the choice of --engine */
 

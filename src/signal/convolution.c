@@ -67,7 +67,7 @@ int64_t lw_boundary_index(enum lw_boundary boundary, int64_t i, int64_t n)
     return -1;
 }
 
-/* The paper aligns to 16 points first. */
+/* The rule of the paper at enum lw_padding; its shortest transform has 16 points. */
 static int64_t length_of_paper(int64_t least)
 {
     int64_t power = 16;
@@ -76,7 +76,7 @@ static int64_t length_of_paper(int64_t least)
     return power >= least ? power : lw_round_up(least, 512);
 }
 
-/* Each odd factor counts as 2% more points: of two lengths alike, that with more factors of two takes fewer passes. */
+/* Each odd factor counts as 2% more points: of two similar lengths, the one with more factors of two takes fewer passes. */
 int64_t lw_padded_length(enum lw_padding padding, int64_t least, int64_t unit)
 {
     int64_t best = 0, lowest = INT64_MAX;

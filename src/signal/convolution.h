@@ -54,9 +54,9 @@ struct lw_excerpt lw_convolution_excerpt(const struct lw_convolution *whole, int
  * @return  an index in [0, n), or -1 for a zero of the boundary */
 int64_t lw_boundary_index(enum lw_boundary boundary, int64_t i, int64_t n);
 
-/* How the sides of a padded image's transform are rounded up. */
+/* Rules by which the sides of a padded image's transform are rounded up. */
 enum lw_padding {
-    LW_PADDING_SMOOTH,          /* to a length near by without prime factors above 7 */
+    LW_PADDING_SMOOTH,          /* to a nearby length without prime factors above 7 */
     LW_PADDING_PAPER,           /* to a power of two up to 1024, above to a multiple of 512: V. Podlozhnyuk, NVIDIA, 2007 */
 };
 

@@ -14,7 +14,7 @@ double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *
 
 static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
-/* Orders that bring crossings of one run together, in the order of the axis. A run has one filter, or all (compare_by_index). */
+/* Orders for qsort that put the crossings of a run side by side, along the axis. A run has one filter or (compare_by_index) all. */
 static int compare_by_filter(const void *left, const void *right)
 {
     const struct lw_crossing *const a = left, *const b = right;
@@ -38,9 +38,9 @@ int lw_peaks_compare(const void *left, const void *right)
 
 /* ---- a run: crossings that are compared with each other --------------------------------------------------------------- */
 
-/* The crossings of a run with their SNRs and clusters. No memory is allocated: the table that later holds the peaks serves until
- * then. Row i keeps the SNR of crossing i, and in cluster_size its cluster if it is a peak, else 0. The rows' `channel` fields
- * hold a queue of crossing numbers, each weaker than the one before: they may be the strongest of this or a later window. */
+/* The crossings of a run with their SNRs and clusters. The table that later receives the peaks is their memory. Row i keeps the SNR
+ * of crossing i, and in cluster_size its cluster if it is a peak, else 0. The rows' `channel` fields hold a queue of crossing
+ * numbers, from strong to weak. Each may be the strongest of this window or of a later one. */
 struct run {
     const struct lw_crossing *crossings;
     struct lw_peak *rows;
@@ -56,8 +56,8 @@ static bool is_stronger(const struct run *run, int64_t a, int64_t b)
     return c->filter != d->filter ? c->filter < d->filter : c->index < d->index;
 }
 
-/* Mark the peaks of a run. A window of +- cluster outputs moves from crossing to crossing; a crossing is a peak if it is the
- * strongest of the window around it. The head of the queue is the window's strongest. */
+/* Mark the peaks of a run. A window of +- cluster outputs moves from crossing to crossing; the crossing in its middle is a peak if
+ * it is the strongest. The head of the queue is the window's strongest. */
 static void mark_run(struct run *run, int64_t cluster)
 {
     const struct lw_crossing *const c = run->crossings;
@@ -98,7 +98,7 @@ static bool is_stronger_pixel(const struct lw_peak *a, const struct lw_peak *b)
     return a->index != b->index ? a->index < b->index : a->column < b->column;
 }
 
-/* The number of the first of n sorted rows whose cell is (channel, row, column) or a later one. */
+/* Return the number of the first of n sorted rows whose cell is (channel, row, column) or a later cell. */
 static int64_t find_cell(const struct lw_peak *rows, int64_t n, int64_t channel, int64_t row, int64_t column)
 {
     const struct lw_peak wanted = {.channel = channel, .filter = row, .cluster_size = column};
@@ -112,7 +112,7 @@ static int64_t find_cell(const struct lw_peak *rows, int64_t n, int64_t channel,
     return begin;
 }
 
-/* The number of crossings around a pixel, itself included; 0 if one of them is stronger, so that the pixel is no peak. */
+/* Return the number of crossings around a pixel, itself included; 0 if a stronger one is among them: the pixel is no peak. */
 static int64_t count_cluster(const struct lw_peak *rows, int64_t n, int64_t cluster, const struct lw_peak *pixel)
 {
     int64_t count = 0;
@@ -160,7 +160,7 @@ static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossi
     return found;
 }
 
-/* ---- series, and the choice between both --------------------------------------------------------------------------- */
+/* ---- series; the choice between series and images --------------------------------------------------------------------------- */
 
 /* A run holds the crossings of one channel and one filter, or of one channel and all filters if `clusters_filters`. */
 static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
@@ -190,7 +190,7 @@ static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossi
 
 int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
-    int64_t kept = 0;       /* an engine's rounding may let outputs just below the threshold pass; these and the other sign go */
+    int64_t kept = 0;       /* drop the other sign, and outputs just below the threshold that rounding let pass */
     for (int64_t i = 0; i < n; i++)
         if (lw_sign_fits(spec->search->sign, crossings[i].re) && lw_peaks_snr(spec, &crossings[i]) >= spec->search->threshold)
             crossings[kept++] = crossings[i];

@@ -117,7 +117,7 @@ struct sum {
     double weights[2 * LW_POST_SPAN];
 };
 
-/* Output j by Lagrange's formula. Distances are integers, so that weights at samples are exactly 0 and 1. */
+/* Return output j as a weighted sum, by Lagrange's formula with distances in whole steps. An output at a sample is this sample. */
 static struct sum interpolated(int rate, int64_t n, int64_t j)
 {
     const int64_t i = j / rate, order = n < 4 ? n : 4;

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* Units of the shortest slice that ranks get when they share the axis: at least a halo. */
+/* Return the least grid units of a slice when ranks share the axis: enough for a halo. */
 static int64_t least_units(const struct lw_grid *grid)
 {
     return lw_max64(1, lw_divide_up(grid->halo, grid->unit));
@@ -13,7 +13,7 @@ static int64_t least_units(const struct lw_grid *grid)
 int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_split split)
 {
     const bool alone = n_ranks == 1 || split == LW_SPLIT_CHANNELS;
-    /* A rest of up to 2 least - 1 units is too short for two slices of `least` units, so that one rank takes it whole. */
+    /* A rest of up to 2 least - 1 units is too short for two slices of `least` units, so that one rank takes the whole rest. */
     return (alone ? 1 : 2 * least_units(grid) - 1) * grid->unit;
 }
 
@@ -26,7 +26,7 @@ enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, e
     return slices < n_ranks && shares > slices ? LW_SPLIT_CHANNELS : LW_SPLIT_AXIS;
 }
 
-/* Outputs on the axis that all ranks together take in a full round; group_span: the same for channels. */
+/* Return the outputs on the axis that all ranks together compute in a full round; group_span: their channels. */
 static int64_t round_span(const struct lw_rounds *rounds)
 {
     return rounds->slice * (rounds->split == LW_SPLIT_AXIS ? rounds->n_ranks : 1);
@@ -44,7 +44,7 @@ static struct lw_stripe stripe_of(const struct lw_rounds *rounds, int64_t number
 
 static int64_t count_stripes(const struct lw_rounds *rounds) { return rounds->stripes ? rounds->n_stripes : 1; }
 
-/* Rounds that one group of channels takes in a stripe; stripe_rounds: those that all its groups take. */
+/* Return the rounds of one channel group in a stripe; stripe_rounds: of all channel groups of the stripe. */
 static int64_t axis_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)
 {
     return lw_divide_up(rounds->grid.n_outputs - stripe->first, round_span(rounds));
@@ -122,7 +122,7 @@ int64_t lw_rounds_left(const struct lw_rounds *rounds, int64_t n_done, struct lw
         const int64_t n_its = lw_min64(n_done, stripe_rounds(rounds, &stripe)), along = axis_rounds(rounds, &stripe);
         const int64_t done = n_its / along * group_span(rounds), steps = n_its % along;
         const int64_t begun = steps > 0 ? lw_min64(group_span(rounds), stripe.n_channels - done) : 0;
-        if (begun > 0)          /* a group of channels is done in part: its rest and the groups behind it are two stripes */
+        if (begun > 0)          /* a group is done in part: its rest is one stripe, the groups behind it are another */
             left[n++] = (struct lw_stripe){stripe.first + steps * round_span(rounds), stripe.channel + done, begun};
         if (done + begun < stripe.n_channels)
             left[n++] = (struct lw_stripe){stripe.first, stripe.channel + done + begun, stripe.n_channels - done - begun};

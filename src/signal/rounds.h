@@ -19,8 +19,8 @@
  * rounds. If a slot cannot hold all channels, the rounds run over the whole axis once per group of channels. With the
  * channels split, all ranks work on the same piece of the axis, each on its own channels.
  *
- * A resumed run does only what the interrupted run left. This rest is a list of stripes: a range of channels each, and the
- * output from which on that range is still to be computed. */
+ * A resumed run does only what the interrupted run left. This rest is a list of stripes: each is a range of channels with the first
+ * output that these channels still lack. */
 #pragma once
 
 #include "base/error.h"
@@ -33,11 +33,11 @@ LW_C_BEGIN
 
 enum lw_split { LW_SPLIT_AUTO, LW_SPLIT_AXIS, LW_SPLIT_CHANNELS };
 
-/* Everything about the cuts that follows from the job alone, not from ranks and memory. */
+/* The facts about cuts that depend on the job alone, not on ranks and memory. */
 struct lw_grid {
     int64_t n_outputs;          /* outputs on the axis, >= 1 */
     int64_t unit;               /* outputs between two legal cuts, >= 1 */
-    int64_t halo;               /* samples of the axis that a slice needs before its own, >= 0 */
+    int64_t halo;               /* samples of the axis that a slice needs before its own samples, >= 0 */
     int64_t n_channels;         /* >= 1 */
     int64_t channel_unit;       /* channels between two legal cuts: 2 where adjacent channels are paired, else 1 */
 };
@@ -60,11 +60,11 @@ struct lw_rounds {
     const struct lw_stripe *stripes;    /* the work, one stripe after the other; borrowed; NULL: all outputs of all channels */
     int64_t n_stripes;
     int n_ranks;
-    enum lw_split split;                /* resolved: never AUTO */
+    enum lw_split split;                /* never AUTO: see lw_rounds_resolve_split */
     int64_t slice;                      /* most outputs of the axis for a rank in a round, a multiple of the unit */
     int64_t group;                      /* most channels for a rank in a round, a multiple of the channel unit */
-    int64_t n_groups;                   /* groups that all channels make, stripes not considered */
-    int64_t n_rounds;                   /* rounds of all stripes and their groups together */
+    int64_t n_groups;                   /* channel groups of a job without stripes */
+    int64_t n_rounds;                   /* rounds of all stripes and all their channel groups */
 };
 
 /** Return the smallest legal `slice` for `n_ranks` ranks. Ranks that share the axis may be left with a rest that is too short to
@@ -89,7 +89,7 @@ void lw_rounds_limit(struct lw_rounds *rounds, const struct lw_stripe *stripes, 
 int64_t lw_rounds_left(const struct lw_rounds *rounds, int64_t n_done, struct lw_stripe *left);
 int64_t lw_rounds_most_left(const struct lw_rounds *rounds);
 
-/** Return the outputs of all rounds, and those of some stripes, all channels counted. */
+/** Return the outputs of all rounds, or of some stripes: outputs on the axis times channels. */
 int64_t lw_rounds_all_outputs(const struct lw_rounds *rounds);
 int64_t lw_stripes_outputs(const struct lw_grid *grid, const struct lw_stripe *stripes, int64_t n_stripes);
 
@@ -99,7 +99,7 @@ struct lw_block lw_rounds_block(const struct lw_rounds *rounds, int64_t round, i
 /** Return the number of ranks with work in `round`: they are the ranks 0 .. workers - 1. */
 int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round);
 
-/** Return the outputs of all ranks in `round`, all channels counted. */
+/** Return the outputs of all ranks in `round`: outputs on the axis times channels. */
 int64_t lw_rounds_outputs(const struct lw_rounds *rounds, int64_t round);
 
 /** Return whether `round` is the first of its group of channels in its stripe: the carry (comm/halo.h) must be filled anew. */

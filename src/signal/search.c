@@ -16,7 +16,7 @@ const char *lw_sign_text(enum lw_sign sign)
     return texts[sign];
 }
 
-/* Whether `count` outputs are too few for their own sigma. */
+/* Return whether `count` outputs are too few for a sigma of their own: less than half a stretch. */
 static bool is_short(const struct lw_search *search, int64_t count) { return count < search->stretch - search->stretch / 2; }
 
 void lw_search_part(struct lw_search *search, int64_t length, int64_t before, int64_t n)

@@ -45,7 +45,7 @@ struct lw_search {
     const double *noise;        /* sigma [n_stretches][n_channels of the whole data set][n_filters], finite, >= 0, for peaks and
                                    best; host, borrowed until op_create returns; NULL: 1 everywhere */
     int64_t stretch;            /* outputs of a stretch of the axis with its own sigma; 0: one sigma for the whole axis */
-    int64_t n_stretches;        /* this and the next: only if stretch > 0 */
+    int64_t n_stretches;        /* first_stretch and n_stretches: only if stretch > 0 */
     int64_t first_stretch;      /* output at which stretch 0 begins, > -stretch; earlier outputs belong to stretch 0, too, and
                                    outputs behind the last stretch to the last */
     double threshold;           /* SNR, > 0 */
@@ -80,7 +80,7 @@ static inline int64_t lw_search_stretch(const struct lw_search *search, int64_t 
     return number < last ? number : last;
 }
 
-/** Return the first output behind i with another sigma; INT64_MAX: all that follow have the sigma of output i. */
+/** Return the first output behind i with another sigma; INT64_MAX: there is none. */
 static inline int64_t lw_search_stretch_end(const struct lw_search *search, int64_t i)
 {
     const int64_t number = lw_search_stretch(search, i);
@@ -95,7 +95,7 @@ static inline bool lw_sign_fits(enum lw_sign sign, double re)
 
 const char *lw_sign_text(enum lw_sign sign);                    /* "both" */
 
-/** Return how many outputs on each side of one are its neighbours: `cluster`, or n if the axis has fewer; 0 without peaks. */
+/** Return the number of an output's neighbours on each side: `cluster`, or n if the axis is shorter; 0 without peaks. */
 int64_t lw_search_reach(const struct lw_search *search, int64_t n);
 
 /** Return the outputs to be computed before and after a block's own, multiples of `unit`, on an axis of n outputs. Statistics need

@@ -8,11 +8,11 @@
 /* SHIFT: mantissa bits that a bin drops. END: exponent of numbers that are not finite. */
 enum { SINGLE_SHIFT = 23 - LW_SPREAD_BITS, DOUBLE_SHIFT = 52 - LW_SPREAD_BITS, SINGLE_END = 255, DOUBLE_END = 2047 };
 
-/* Sigma has converged when a step changes it by less than this part; some ten steps do. */
+/* Sigma has converged when a step changes it by less than this part. About ten steps suffice. */
 #define STANDS 1e-6
 enum { MOST_STEPS = 100 };
 
-/* The clipping never reaches bins beyond this many medians; their squares might overflow and are left out. */
+/* Bins beyond this many medians are left out of the sums of squares, which might overflow. Clipping never reaches them. */
 #define FAR 1e100
 
 /* Prefetch distance: values of interleaved series lie far apart, so they are requested this many steps before they are counted. */
@@ -39,7 +39,7 @@ static int64_t bin_of_double(double y)
     return (int64_t)(((bits & INT64_MAX) + ((uint64_t)1 << (DOUBLE_SHIFT - 1))) >> DOUBLE_SHIFT);
 }
 
-/* |y|, also where its square would overflow. */
+/* Return |y|, also where its square would overflow. */
 static double modulus_of_double(const double y[2])
 {
     const double a = fabs(y[0]), b = fabs(y[1]), larger = fmax(a, b), ratio = larger > 0 ? fmin(a, b) / larger : 0;
@@ -94,7 +94,7 @@ static void count(const struct lw_spread_values *v, int64_t skip_stride, uint32_
         count_of(LW_DOUBLE, false, v, skip_stride, counts, pitch);
 }
 
-/* A contiguous series is counted in rows of LW_SPREAD_SERIES values, whose columns share a histogram, and a shorter last row. */
+/* A contiguous series is counted as rows of LW_SPREAD_SERIES values and a shorter last row. All columns share one histogram. */
 void lw_spread_count(const struct lw_spread_values *values, uint32_t *counts, int64_t pitch)
 {
     const int64_t row = LW_SPREAD_SERIES, whole = values->n / row * row;
@@ -116,7 +116,7 @@ void lw_spread_count(const struct lw_spread_values *values, uint32_t *counts, in
     count(&rows, row, counts, 0);
 }
 
-/* Whether LW_SPREAD_SERIES bins are empty. */
+/* Return whether LW_SPREAD_SERIES bins are empty. */
 static bool are_empty(const uint32_t *counts)
 {
     uint32_t any = 0;
@@ -142,7 +142,7 @@ void lw_spread_range(const uint32_t *counts, int64_t n, int64_t *first, int64_t 
 
 /* ---- sigma --------------------------------------------------------------------------------------------------------- */
 
-/* Sums over all bins below bin first + i, for 0 <= i <= n: values, and their squares in units of the median squared. */
+/* Sums over all bins below bin first + i, for 0 <= i <= n: numbers of values, and their squares in units of the median squared. */
 struct sums {
     enum lw_precision precision;
     int64_t first, n;
@@ -179,7 +179,7 @@ static double median_of(const struct sums *sums)
     return sums->first + i == 0 ? 0 : low + part * (high - low);
 }
 
-/* The root mean square of the values below `most`, both in units of the median; 0 if there are none. */
+/* Return the root mean square of the values below `most`, both in units of the median; 0 if there are no such values. */
 static double clipped(const struct sums *sums, double most)
 {
     const double value = most * sums->median;
@@ -228,7 +228,7 @@ double lw_spread_sigma(enum lw_precision precision, bool is_complex, int64_t fir
                        double *n_finite)
 {
     const int64_t end = (int64_t)(precision == LW_SINGLE ? SINGLE_END : DOUBLE_END) << LW_SPREAD_BITS;
-    n = lw_min64(n, end + 1 - first);      /* drops non-finite values; entry n - 1 becomes the sum of all finite bins */
+    n = lw_min64(n, end + 1 - first);      /* without non-finite values; entry n - 1 becomes the sum of all finite bins */
     *n_finite = 0;
     if (n < 2)
         return 0;

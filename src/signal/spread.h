@@ -25,7 +25,7 @@ struct lw_spread_values {
     enum lw_precision precision;
     bool is_complex;
     const void *values;
-    int64_t n, stride;          /* values of a series, and values from one to the next of the same series */
+    int64_t n, stride;          /* values of a series; distance of its neighbouring values, in values */
     int n_series;               /* up to LW_SPREAD_SERIES; 1 if stride is 1 */
     const unsigned char *skip;  /* skip[k skip_pitch + i] other than 0: value i of series k does not count; NULL: all count */
     int64_t skip_pitch;
