@@ -52,6 +52,6 @@ double lw_kaiser_window(double beta, int64_t m, int64_t n)
 {
     if (n == 1)
         return 1;
-    const double place = 2 * (double)m / (double)(n - 1) - 1;       /* from -1 to 1 over the window */
+    const double place = 2 * (double)m / (double)(n - 1) - 1;       /* place in the window, -1 .. 1 */
     return lw_bessel_i0(beta * sqrt(fmax(0, 1 - place * place))) / lw_bessel_i0(beta);
 }

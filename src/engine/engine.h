@@ -76,7 +76,7 @@ struct lw_conv2d_spec {
     enum lw_boundary boundary;
     double outside;             /* value of all pixels beyond the four sides, with boundary ZERO */
     enum lw_conv2d_algorithm algorithm;
-    enum lw_padding padding;    /* for the algorithm PADDED */
+    enum lw_padding padding;    /* PADDED: how sides are rounded up */
     int64_t band;               /* PADDED: most output rows of one transform; 0: the engine chooses */
 };
 

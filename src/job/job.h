@@ -84,8 +84,7 @@ struct lw_job {
     int64_t n_outputs;                  /* outputs on the axis, for each filter and channel */
     int64_t first_input;                /* index of the input's sample (images: row) at the time of output search.lead; negative:
                                            before the input's first sample */
-    int64_t look_ahead;                 /* look_ahead of the convolution of `view`'s samples (signal/convolution.h), +
-                                           lw_post_reach's `after` */
+    int64_t look_ahead;                 /* look_ahead in signal/convolution.h, for `view`'s samples, + lw_post_reach's `after` */
     int64_t reference_tap;              /* index of the reference tap, which sets the times of outputs, see signal/convolution.h */
     enum lw_boundary boundary;
 

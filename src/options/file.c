@@ -11,18 +11,18 @@
 /* Limits of inih, the ini parser, as it is built by default: a buffer of 200 bytes for a line, names below 50 characters. */
 enum { MAX_LINE = 196, MAX_NAME = LW_SECTION_NAME - 1, MAX_KEYS = 100 };
 
-#define BYTE_ORDER_MARK "\xef\xbb\xbf"      /* some editors put it before UTF-8 text */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"      /* some editors put this mark before UTF-8 text */
 
 /* ---- parsing: read_line counts the lines, joins continued ones and hands them to inih, which splits them for take_value ---- */
 
 struct parse {
     const struct lw_options_file *file;
     lw_section_fn *knows;       /* checks the section's name */
-    const char *at;             /* the text that is still to be read */
-    int line;                   /* number of the line that inih has, from 1 */
+    const char *at;             /* the part of the text that is still to be read */
+    int line;                   /* number of the line that inih got last, from 1 */
     int section_line;           /* number of the line with [section]; 0: not read yet */
-    bool is_continued;          /* the line that inih has ends with a backslash */
-    bool is_continuation;       /* the line before it ends with a backslash */
+    bool is_continued;          /* the line that inih got last ends with a backslash */
+    bool is_continuation;       /* the line before that line ends with a backslash */
 
     char section[MAX_NAME + 1]; /* name of the section; "": not read yet */
     struct lw_options *options; /* the options to set; NULL: only the section is wanted */
@@ -47,7 +47,7 @@ static void fail(struct parse *parse, int line, const char *message)
         parse->code = lw_fail(parse->err, LW_ECONFIG, "%s:%d: %s", parse->file->path, line, message);
 }
 
-/* The place of the first `sign` behind a blank; `length`: there is none. */
+/* Return the place of the first `sign` behind a blank; `length`: there is none. */
 static int find_behind_blank(const char *line, int length, char sign)
 {
     for (int i = 1; i < length; i++)
@@ -57,8 +57,8 @@ static int find_behind_blank(const char *line, int length, char sign)
 }
 
 /* Drop blanks at both ends, a comment behind ' ;', and the backslash that continues a line. Old versions of inih keep such comments
- * in continuation lines. A # behind a blank begins no comment for inih, but probably for its author: it is an error, as the value
- * would otherwise silently hold the comment. */
+ * in continuation lines. A # behind a blank begins no comment for inih, but its author probably meant one. It is an error: the
+ * value would silently hold the comment. */
 static int trim(struct parse *parse, const char **line, int length)
 {
     length = find_behind_blank(*line, length, ';');
@@ -75,8 +75,8 @@ static int trim(struct parse *parse, const char **line, int length)
     return length - parse->is_continued;
 }
 
-/* The ini_reader, like fgets. Continuation lines are handed over indented, as inih expects them. All other lines lose their
- * indentation, so that a job file may be indented at will. An error ends the text. */
+/* The ini_reader of inih, called like fgets. Continuation lines go to inih indented, as it expects them. All other lines lose their
+ * indentation: a job file may be indented at will. The first error ends the text. */
 static char *read_line(char *buffer, int size, void *context)
 {
     struct parse *const parse = context;
@@ -153,7 +153,7 @@ static void set_option(struct parse *parse)
     lw_free(value);
 }
 
-/* The ini_handler, called for each line; it returns 1 for success. Continuation lines come with the name of the line they
+/* The ini_handler of inih, called for each line; it returns 1 for success. Continuation lines come with the name of the line they
  * continue. The name of the section is checked when its first option comes. */
 static int take_value(void *context, const char *section, const char *name, const char *value)
 {

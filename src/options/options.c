@@ -92,7 +92,7 @@ static bool is_within(const struct lw_option_value *part, const struct lw_option
     return part->option->within && strcmp(part->option->within, owner->option->name) == 0;
 }
 
-/* The option of this owner that the beginning of `text` sets, by WORD=VALUE or a flag's WORD alone; NULL: none.
+/* Return the option of this owner that the beginning of `text` sets, by WORD=VALUE or a flag's WORD alone; NULL: none.
  * @param length  set to the length of "WORD=" or "WORD" */
 static struct lw_option_value *find_part(const struct lw_options *options, const struct lw_option_value *owner, const char *text,
                                          size_t *length)
@@ -123,8 +123,8 @@ static int set_part(struct lw_option_value *part, const struct lw_option_value *
     return set_text(part, part->option->kind == LW_OPTION_FLAG && !*text ? "yes" : text, whose, err);
 }
 
-/* Set an owner and its parts, the options that it owns, from a text such as "5,filters". A comma that no part follows belongs to
- * the value before it. @param text  changed: cut into its parts */
+/* Set an owner and its parts, the options that it owns, from a text such as "5,filters". A comma with no part behind it belongs to
+ * the value before the comma. @param text changed: cut into its parts */
 static int set_parts(struct lw_options *options, struct lw_option_value *owner, char *text, const char *origin,
                      struct lw_error *err)
 {
@@ -191,7 +191,7 @@ bool lw_option_is_own(const struct lw_option *option)
     return option->kind != LW_OPTION_NONE && option->kind != LW_OPTION_GONE && !option->within;
 }
 
-/* Whether a table before tables[t] also has the option. */
+/* Return whether a table before tables[t] also has the option. */
 static bool is_replaced(const struct lw_option *const *tables, int t, const char *name)
 {
     for (int before = 0; before < t; before++)
@@ -253,8 +253,8 @@ void lw_options_destroy(struct lw_options *options)
 
 static bool is_option(const char *argument) { return strncmp(argument, "--", 2) == 0; }
 
-/* The value of the option argv[*i]: the text behind the equals sign, "yes" for a flag without one, or the next argument, which is
- * then consumed. NULL: the value is missing, as the next argument begins with two dashes or there is none. */
+/* Return the value of the option argv[*i]: the text behind its equals sign, "yes" for a flag without this sign, or the next
+ * argument, which is then consumed. NULL: the value is missing; no argument follows, or an option does. */
 static const char *argument_text(const struct lw_option *option, const char *equals, int argc, char **argv, int *i)
 {
     if (equals)
@@ -285,7 +285,7 @@ static int parse_names(struct lw_options *options, const struct lw_option *optio
     return rc;
 }
 
-/* Fail for a former option, or for one that is now given in its owner's value. */
+/* Fail for a former option, or for an option that is now given in its owner's value. */
 static int fail_gone(const struct lw_option *option, const char *origin, struct lw_error *err)
 {
     if (!option->within)
@@ -368,7 +368,7 @@ void lw_options_each(const struct lw_options *options, void (*visit)(const struc
 /* ---- the resolved configuration ---- */
 
 /* A line of a job file has at most 196 bytes, so that long values are continued behind a backslash. Blanks beside a break would be
- * lost, so the break comes where there are none. */
+ * lost: breaks come where there are no blanks. */
 enum { LINE_LENGTH = 120 };
 
 static bool may_break(const char *value, size_t at)
@@ -377,7 +377,7 @@ static bool may_break(const char *value, size_t at)
            !strchr("\\;", value[at - 1]) && !strchr("#;", value[at]);
 }
 
-/* Whether value[at] needs a backslash before it: a job file would take it for a variable, a comment, or an escaped one of these. */
+/* Return whether value[at] needs a backslash before it; without it a job file would begin a variable or a comment here. */
 static bool needs_escape(const char *value, size_t at)
 {
     if (value[at] == '$')
@@ -401,8 +401,8 @@ static void print_line(FILE *file, const char *name, const char *value)
     fputc('\n', file);
 }
 
-/* The value of an owner with its parts, "5,filters". Parts that have their defaults are left out if the owner has no value. Release
- * with lw_free, which is free(); NULL: no memory. */
+/* Return the value of an owner with its parts, "5,filters". Parts with default values are left out if the owner has no value.
+ * Release it with lw_free, which is free(); NULL: no memory. */
 static char *whole_text(const struct lw_options *options, const struct lw_option_value *owner)
 {
     char *text = NULL;

@@ -25,11 +25,11 @@ enum lw_option_kind {
     LW_OPTION_REAL,
     LW_OPTION_DURATION,         /* a real in seconds: 0.1s, 20ms, 2min, 1h, 3d; seconds without a unit */
     LW_OPTION_FREQUENCY,        /* a real in Hz: 4kHz, 1.2 MHz; Hz without a unit */
-    LW_OPTION_STRETCH,          /* samples as for INT or, with a unit, a time above 0 as for DURATION */
+    LW_OPTION_STRETCH,          /* number of samples as for INT or, with a unit, a time above 0 as for DURATION */
     LW_OPTION_CHOICE,           /* one of `choices`, "full|same|valid" */
     LW_OPTION_RANGE,            /* A:B or A:B:STEP, any part may be left out, or A alone; not negative */
     LW_OPTION_NONE,             /* takes the option of this name out of the later tables */
-    LW_OPTION_GONE,             /* a former option: job files may still have it, without effect; `help` gives the replacement */
+    LW_OPTION_GONE,             /* a former option, which job files may still have, without effect; `help` gives the replacement */
 };
 
 /* Headings under which help shows options, in its order. */
@@ -39,7 +39,7 @@ enum lw_option_kind {
     X(INTERRUPTION, "Interruption") X(RESOURCES, "Resources") X(GPU, "GPU") X(MESSAGES, "Messages")
 
 enum lw_option_group {
-    LW_GROUP_SAME,              /* the group of the entry before; a table begins with OWN */
+    LW_GROUP_SAME,              /* the group of the entry above; a table begins with OWN */
 #define X(name, heading) LW_GROUP_##name,
     LW_OPTION_GROUPS(X)
 #undef X
@@ -55,13 +55,13 @@ struct lw_option {
     const char *choices;
     double minimum, maximum;    /* limits of numbers (BYTES: only the minimum); equal: no limits */
     const char *help;           /* its first sentence alone tells what the option is for; the printer wraps it */
-    const char *within;         /* the option that owns this one: the value of the owner holds it behind a comma, as in --cluster
-                                   5,filters or --noise rms,every=1h. NULL: no owner. A job file may also have it as a line */
+    const char *within;         /* the owner: the option whose value holds this option behind a comma, as in --cluster 5,filters or
+                                   --noise rms,every=1h; NULL: none. A job file may also have a line for this option */
     const char *word;           /* its name in the owner's value: "filters", "every" */
     const char *former;         /* a former choice, "nan", that job files may still have; it means the default */
     bool is_required;           /* a command without it is refused */
     bool is_neutral;            /* the bits of the result do not depend on its value */
-    bool is_rare;               /* 'lapwing help COMMAND --all' shows it, the plain help does not */
+    bool is_rare;               /* shown by 'lapwing help COMMAND --all', not by the plain help */
 };
 
 /* Entry of a former option. */
@@ -75,7 +75,7 @@ struct lw_option {
 /* A set of options: tables plus values. */
 struct lw_options;
 
-/** Return the entry of that name in a table; NULL if there is none, or if `table` is NULL. */
+/** Return the entry of a name in a table; NULL if there is none, or if `table` is NULL. */
 const struct lw_option *lw_option_find(const struct lw_option *table, const char *name);
 
 /** Return whether the command line has --NAME: the option is neither NONE nor GONE, and has no owner. */
@@ -104,7 +104,7 @@ int lw_options_parse(struct lw_options *options, int argc, char **argv, int *use
 const struct lw_option *lw_options_missing(const struct lw_options *options);
 
 /* Reading a value: `name` must be in the tables (asserted). */
-bool lw_options_given(const struct lw_options *options, const char *name);      /* set, or has a default */
+bool lw_options_given(const struct lw_options *options, const char *name);      /* whether the option is set or has a default */
 bool lw_options_flag(const struct lw_options *options, const char *name);
 const char *lw_options_text(const struct lw_options *options, const char *name);    /* NULL if not given */
 int64_t lw_options_int(const struct lw_options *options, const char *name);     /* INT and BYTES; 0 if not given */

@@ -27,7 +27,8 @@ static enum lw_parse multiply(int64_t *value, int64_t factor, int times)
     return LW_PARSE_OK;
 }
 
-/* Parse ^E behind the base `*value`, which becomes the power. Bases 0 and 1 never overflow: for them a large E counts as 1. */
+/* Parse ^E behind the base `*value`, which becomes the power. Bases 0 and 1 never overflow: their powers for E > 62 are those for
+ * 1. */
 static enum lw_parse parse_power(const char **at, int64_t *value)
 {
     int64_t exponent;
@@ -42,7 +43,7 @@ static enum lw_parse parse_power(const char **at, int64_t *value)
     return multiply(value, base, exponent > 62 ? 1 : (int)exponent);
 }
 
-/* The power that a suffix stands for: 1 for the first `cases` letters of `suffixes`, 2 for the next, ...; 0: *at is no suffix. */
+/* Return the power that a suffix stands for: 1 for the first `cases` letters of `suffixes`, 2 for the next, ...; 0: no suffix. */
 static int parse_suffix(const char **at, const char *suffixes, int cases)
 {
     const char *const found = **at ? strchr(suffixes, **at) : NULL;
@@ -99,7 +100,7 @@ static enum lw_parse parse_natural(const char **at, int64_t *value)
     if (**at == '.' && (found = parse_places(at, value, &shift)) != LW_PARSE_OK)
         return found;
     if (**at == 'K')
-        return LW_PARSE_MALFORMED;          /* ambiguous: 10K is 10 * 1024 to some people */
+        return LW_PARSE_MALFORMED;          /* K is refused: 10K is 10 * 1024 to some people */
     if (**at == 'e' || **at == 'E')
         found = parse_exponent(at, &shift);
     else

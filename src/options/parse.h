@@ -40,9 +40,9 @@ enum lw_parse lw_parse_range(const char *text, int64_t parts[3]);
 /** Return the number of `text` among the items of a list such as "full|same|valid"; -1: the list lacks it. */
 int lw_parse_choice(const char *choices, const char *text);
 
-/** Return the number of single-letter changes (add, drop, replace, swap neighbours) that turn a into b: the optimal string
- * alignment distance. Only the first 31 letters count. */
+/** Return the number of single-letter changes (add, drop, replace, swap neighbours) that turn a into b (the optimal string
+ * alignment distance). Only the first 31 letters count. */
 int lw_edit_distance(const char *a, const char *b);
 
-/** Return how near `candidate` is to `text`, a small number for near; -1 if it is too far to have been meant. */
+/** Return the distance of `candidate` from `text`, smaller for more alike; -1: too far to have been meant. */
 int lw_nearness(const char *text, const char *candidate);

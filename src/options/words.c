@@ -155,7 +155,7 @@ int lw_expand_homes(const char *text, const char *home, const char *origin, char
     int rc = word && longer && all ? LW_OK : LW_ESYSTEM;
     for (const char *at = text; rc == LW_OK && *at;) {
         at = lw_words_take(at, word, length);
-        const bool is_list = word[0] == '@';        /* @FILE: a file that lists inputs */
+        const bool is_list = word[0] == '@';        /* the word is @FILE, a file that lists inputs */
         char *expanded;
         if ((rc = lw_expand_home(word + is_list, home, origin, &expanded, err)))
             break;

@@ -36,5 +36,5 @@ int lw_expand_variables(const char *text, lw_variable_fn *variable, const void *
  * LW_EUSAGE: there is such a ~, and `home` is NULL or empty. */
 int lw_expand_home(const char *text, const char *home, const char *origin, char **out, struct lw_error *err);
 
-/** Do the same for each word of a text; the ~ may also stand behind the @ of a list of files. */
+/** Replace the ~ in the same way in each word of a text; it may also stand behind the @ of a list of files. */
 int lw_expand_homes(const char *text, const char *home, const char *origin, char **out, struct lw_error *err);

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Terms of a Chebyshev series of G over the range of the table. G is a sum of cosines of at most length/2 periods per bucket: this
- * many terms are exact to rounding for lengths up to 16. The table is computed from the series, and interpolated cubically. */
+/* Terms of a Chebyshev series of G over the range of the table. G is a sum of cosines of at most length/2 periods per bucket: so
+ * this many terms are exact to rounding for lengths up to 16. The table is computed from the series, and interpolated cubically. */
 enum { N_TERMS = 96 };
 
 /* Modified Bessel function of the first kind, order 0. */
@@ -28,7 +28,7 @@ int64_t lw_sfft_window_half(const struct lw_sfft_window_spec *spec)
 
 int64_t lw_sfft_window_bytes(const struct lw_sfft_window_spec *spec)
 {
-    const int64_t factor = lw_sfft_window_half(spec) + 1;      /* temporary, while the window is computed */
+    const int64_t factor = lw_sfft_window_half(spec) + 1;      /* only while the window is computed */
     return (2 * lw_sfft_window_half(spec) + 1 + factor + LW_SFFT_RESPONSE_SIZE) * (int64_t)sizeof(double);
 }
 
@@ -76,7 +76,7 @@ static void make_response(struct lw_sfft_window *window)
     double node[N_TERMS], coefficient[N_TERMS];
     for (int j = 0; j < N_TERMS; j++)
         node[j] = response_directly(window, LW_SFFT_WINDOW_RANGE * cos(M_PI * (j + 0.5) / (2 * N_TERMS)));
-    /* G is even: only even polynomials occur, and half the nodes of the full interval suffice */
+    /* G is even: only even polynomials occur, so that half of the interval's nodes suffice */
     for (int k = 0; k < N_TERMS; k++) {
         double sum = 0;
         for (int j = 0; j < N_TERMS; j++)
@@ -100,7 +100,7 @@ double lw_sfft_window_response(const struct lw_sfft_window *window, double u)
     const double place = fabs(u) * LW_SFFT_RESPONSE_STEPS;
     const int i = (int)place;
     const double t = place - i;
-    const double *const y = window->response + i;    /* y[0] .. y[3] belong to places -1, 0, 1, 2 */
+    const double *const y = window->response + i;    /* y[0] .. y[3] are the values at the places -1, 0, 1, 2 */
     const double a = -t * (t - 1) * (t - 2) / 6, b = (t + 1) * (t - 1) * (t - 2) / 2;
     const double c = -(t + 1) * t * (t - 2) / 2, d = (t + 1) * t * (t - 1) / 6;
     return a * y[0] + b * y[1] + c * y[2] + d * y[3];

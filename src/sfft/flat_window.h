@@ -20,7 +20,7 @@
 
 LW_C_BEGIN
 
-/* Table of the response: entries per bucket, and their number, from one before 0 to two beyond LW_SFFT_WINDOW_RANGE. */
+/* Table of the response: entries per bucket; number of entries, from one before 0 to two beyond LW_SFFT_WINDOW_RANGE. */
 #define LW_SFFT_RESPONSE_STEPS 2048
 #define LW_SFFT_RESPONSE_SIZE ((int)(LW_SFFT_WINDOW_RANGE * LW_SFFT_RESPONSE_STEPS) + 4)
 

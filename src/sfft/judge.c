@@ -31,11 +31,11 @@ void lw_sfft_sort_by_magnitude(struct lw_sfft_line *lines, int64_t count)
     qsort(lines, (size_t)count, sizeof *lines, by_magnitude);
 }
 
-/* Response of a bucket at which the least amplitude locates a line for certain. One of a line's buckets in three stages has at
- * least this response, almost surely. */
+/* Response of a bucket at which the least amplitude locates a line for certain. Almost surely a line has at least this response in
+ * one of its buckets in three stages. */
 static const double sure_response = 0.8;
 
-/* Part of the lines' energy that may be below the detection limit at the end of a search; most spectra have lines on both sides. */
+/* Largest part of the lines' energy in lines below the detection limit. Most spectra have lines on both sides of the limit. */
 static const double weak_part = 0.01;
 
 bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most)
@@ -44,7 +44,7 @@ bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most)
     return most <= noise * (log(count) + 15) && sum <= 1.2 * noise * (count + 6 * sqrt(count));
 }
 
-/* Whether the rest (buckets minus lines) of the check stage looks like noise, allowing for leakage from the lines. */
+/* Return whether the rest (buckets minus lines) of the check stage looks like noise, allowing for leakage from the lines. */
 static bool is_noise(const struct lw_sfft_layout *layout, int check, const struct lw_sfft_figures *figures)
 {
     const struct lw_sfft_stage *const stage = &layout->stages[check];
@@ -53,7 +53,7 @@ static bool is_noise(const struct lw_sfft_layout *layout, int check, const struc
     return lw_sfft_is_noise(noise, stage->spec.n_buckets, figures->check_energy, figures->check_most);
 }
 
-/* Least |X| with which any line is certain to be found. */
+/* Return the least |X| with which a line at any frequency is certain to be found. */
 static double detection_limit(const struct lw_sfft_layout *layout, int check, double noise_power)
 {
     double limit = INFINITY;
@@ -65,8 +65,8 @@ static double detection_limit(const struct lw_sfft_layout *layout, int check, do
     return limit / sure_response * (double)layout->plan.spec.n;
 }
 
-/* A signal may have many equally weak lines, and none stands out. Without a line found, only a minimum magnitude at or above
- * the limit makes the search complete. */
+/* Where many lines are equally weak, none may stand out. So a search without a line found is complete only if no line above the
+ * minimum magnitude can be missed. */
 bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result)
 {
     if (power == 0)
@@ -75,8 +75,8 @@ bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const st
         return false;
     if (result->n_lines == 0 || (spec->min_magnitude > 0 && result->n_lines < spec->sparsity))
         return result->detection_limit <= spec->min_magnitude;
-    /* All lines must be above the limit, except for a small part of their energy: a weaker line is found by luck, and others
-     * are missed. */
+    /* All lines must be above the limit, except for a small part of their energy: lines below the limit are found by luck, and
+     * others like them are missed. */
     double all = 0, weak = 0;
     for (int64_t i = 0; i < result->n_lines; i++) {
         const double magnitude = hypot(result->lines[i].re, result->lines[i].im), energy = magnitude * magnitude;

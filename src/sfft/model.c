@@ -183,7 +183,7 @@ static double energy(const double complex *x, int64_t count)
     return sum;
 }
 
-/* Compute the image of the direction in all planes; return its energy. */
+/* Compute A times the direction of the step, in all planes; return its energy. */
 static double make_image(struct lw_sfft_model *model, int n_planes)
 {
     const struct lw_sfft_sum sum = {.values = model->direction, .count = model->n_lines, .scale = 1};

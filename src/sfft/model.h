@@ -20,7 +20,7 @@ struct lw_sfft_plane {
 
 struct lw_sfft_model {
     const struct lw_sfft_stage *stages;             /* borrowed */
-    struct lw_sfft_plane planes[LW_SFFT_PLANES];    /* planes of the first n_stages stages, in order */
+    struct lw_sfft_plane planes[LW_SFFT_PLANES];    /* one plane for each shift of the first n_stages stages, in order */
     int n_stages, n_planes;
     int n_threads;
 
@@ -64,7 +64,7 @@ struct lw_sfft_sum {
 void lw_sfft_model_add(const struct lw_sfft_model *model, const struct lw_sfft_sum *sum, int n_planes,
                        double complex *const *planes);
 
-/** Fit the amplitudes so that the energy left in the first n_planes planes is least (conjugate gradients).
+/** Fit the amplitudes so that the energy left in the first n_planes planes is least, by conjugate gradients.
  * @param rest    planes minus the model; updated
  * @param enough  the fit ends when the energy of the gradient (A's adjoint applied to the rest) is at most this */
 void lw_sfft_model_fit(struct lw_sfft_model *model, int n_planes, double complex *const *rest, int steps, double enough);

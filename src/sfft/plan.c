@@ -6,11 +6,11 @@
 
 #include <math.h>
 
-/* Average lines a bucket of a stage may hold. Even 1 would do for peeling with four or more shifts. */
+/* Most lines per bucket of a stage, on average. Peeling with four or more shifts would even work with 1. */
 static const double most_lines_per_bucket = 0.7;
 enum { STAGES = 3, LEAST_BUCKETS = 64 };
 
-/* Bits per shift and growth of the buckets if the noise is unknown: few samples first, enough for 0 dB in the last attempt. */
+/* Bits per shift and growth of the buckets for unknown noise: few samples at first, enough for 0 dB in the last attempt. */
 static const double unknown_bits[LW_SFFT_ATTEMPTS] = {4, 2, 1};
 static const int growth[LW_SFFT_ATTEMPTS] = {1, 2, 8};
 
@@ -22,8 +22,8 @@ static double deviation(const struct lw_sfft_spec *spec, int64_t n_lines, double
     return sqrt(0.91 * (double)n_lines / n_buckets) * pow(10, -spec->snr_db / 20) * 1.25 / 0.8;
 }
 
-/* Bits that each shift adds to a location: as many as the phase of a single bucket yields at four standard deviations. If the
- * first attempt fails, the lines are not equal; further attempts use 1 bit, to reach the weakest line of a bucket. */
+/* Bits that each shift adds to a location: as many as the phase of a single bucket yields at four standard deviations. A first
+ * attempt that fails shows that lines are not equal. Further attempts use 1 bit, to reach the weakest line of a bucket. */
 static double bits_per_shift(const struct lw_sfft_spec *spec, int64_t n_lines, int64_t n_buckets, int attempt)
 {
     if (!spec->has_snr)
@@ -32,8 +32,8 @@ static double bits_per_shift(const struct lw_sfft_spec *spec, int64_t n_lines, i
     return attempt == 0 ? fmin(fmax(bits, 1), 4) : 1;
 }
 
-/* Return a size 2^a or 3 2^a; only 2^a if samples are cheap. The up to a third more buckets are peeled in fewer rounds and
- * transformed in fewer passes. */
+/* Return the least size 2^a or 3 2^a from `least` on; only 2^a if the signal is at hand. Up to a third more buckets then cost cheap
+ * samples, but fewer rounds of peeling and passes of transforms. */
 static int64_t even_size(const struct lw_sfft_spec *spec, double least)
 {
     int64_t size = LEAST_BUCKETS;
@@ -58,7 +58,7 @@ struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec)
         .spec = *spec,
         .window = {
             .tolerance = spec->precision == LW_DOUBLE ? 1e-7 : 1e-5,
-            .reach = 1.5,           /* distance of the nearest bucket from which a line is not subtracted */
+            .reach = 1.5,           /* distance of a line from the nearest bucket that it is not subtracted from */
             .length = spec->precision == LW_DOUBLE ? 5 : 4,
         },
     };
@@ -66,13 +66,13 @@ struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec)
         return plan;
     const int64_t n_lines = spec->is_real ? 2 * spec->sparsity : spec->sparsity;
     const double load = (double)n_lines / most_lines_per_bucket;
-    /* buckets for which equal lines stand three deviations above the noise */
+    /* number of buckets at which equal lines stand three standard deviations above the noise */
     const double least = spec->has_snr ? fmax(load, pow(3 * deviation(spec, n_lines, 1), 2)) : load;
     int64_t room = spec->n / 4;             /* samples */
     for (int a = 0; a < LW_SFFT_ATTEMPTS; a++) {
         const int64_t n_buckets = even_size(spec, least) * growth[a];
         struct lw_sfft_attempt attempt = attempt_of(&plan, n_buckets, bits_per_shift(spec, n_lines, n_buckets, a));
-        if (attempt.samples > room && a > 0)        /* fewer shifts may fit */
+        if (attempt.samples > room && a > 0)        /* more bits per shift: the fewer shifts may fit */
             attempt = attempt_of(&plan, n_buckets, unknown_bits[a]);
         room -= attempt.samples;
         if (room < 0)
@@ -150,9 +150,9 @@ int lw_sfft_attempt_of(const struct lw_sfft_layout *layout, int stage) { return 
 
 /* ---- the dense transform -------------------------------------------------------------------------------------------- */
 
-/* Upper bounds measured with FFTW 3.3.10 on some 400 lengths up to 2^26, beside at most 2 MiB. Complex numbers and multiples of
- * 32 need the bytes of the samples; other real lengths 2.4 times that. A large prime factor, which makes the transform a
- * convolution of more than twice the length, needs 7.4 times that. */
+/* Upper bounds measured with FFTW 3.3.10 on some 400 lengths up to 2^26, beside at most 2 MiB. Complex signals, and real lengths
+ * that are multiples of 32, need the bytes of the samples; other real lengths 2.4 times these bytes. A large prime factor needs 7.4
+ * times: it makes the transform a convolution of more than twice the length. */
 int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real)
 {
     const int64_t samples = lw_sfft_dense_samples_bytes(n, is_real), fixed = (int64_t)2 << 20;

@@ -8,18 +8,18 @@
 #include <math.h>
 #include <string.h>
 
-/* Ratio of the probe's buckets to those of the first attempt. The first attempt has at most 0.7 lines a bucket; at three buckets
- * a line, about half of the probe's buckets are certain to be free. */
+/* Ratio of the probe's buckets to those of the first attempt. The first attempt has at most 0.7 lines per bucket. As a line reaches
+ * three buckets, about half of the probe's buckets are sure to be free. */
 enum { GROWTH = 4 };
 
 /* Parts into which the bucket transform is split; its length is GROWTH times an even number. */
 enum { SPLIT = 2 * GROWTH };
 
-/* Number of bucket energies that are sampled, and the quantile of them that gives the noise. */
+/* Most bucket energies that are measured, and the quantile of these energies that gives the noise. */
 enum { MOST_ENERGIES = 256 };
 static const double quantile = 0.25;
 
-/* Buckets that a line raises above the noise, on average; the rest of its three lie beyond the window's flanks. */
+/* Buckets that a line raises above the noise, on average. The rest of its three buckets lie beyond the window's flanks. */
 static const double buckets_of_line = 2.2;
 
 struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec)
@@ -29,7 +29,7 @@ struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec)
     struct lw_sfft_plan plan = lw_sfft_plan_make(&unknown);
     if (plan.n_attempts == 0)
         return plan;
-    plan.window.tolerance = 1e-3;   /* leakage counts as noise, at -40 dB or less, which is negligible */
+    plan.window.tolerance = 1e-3;   /* leakage, at -40 dB or less, counts as noise and is negligible */
     plan.window.length = 2;
     struct lw_sfft_attempt *const only = &plan.attempts[0];
     *only = (struct lw_sfft_attempt){.n_buckets = GROWTH * only->n_buckets, .n_shifts = 1};
@@ -49,7 +49,8 @@ static double complex next_turn(double complex turn, double complex step, int64_
     return t % FRESH == 0 ? root(lw_mod_multiply(k, t, n), n) : turn * step;
 }
 
-/* First step of a decimated transform: part r of SPLIT yields the buckets r, r + SPLIT, ... parts: [SPLIT][n_buckets / SPLIT] */
+/* First step of a transform: transforming part r of SPLIT would yield buckets r, r + SPLIT, ... parts: [SPLIT][n_buckets /
+ * SPLIT] */
 static void split(const double complex *folded, int64_t n_buckets, double complex *parts)
 {
     const int64_t length = n_buckets / SPLIT;
@@ -68,7 +69,7 @@ static void split(const double complex *folded, int64_t n_buckets, double comple
     }
 }
 
-/* Measure the energies of all buckets, or of MOST_ENERGIES random ones; random, since lines may lie at equal distances. A real
+/* Measure the energies of all buckets, or of MOST_ENERGIES random buckets: random, as lines may lie at equal distances. A real
  * signal's buckets come in mirrored pairs, of which one is enough. Return the number of energies. */
 static int64_t measure_energies(const struct lw_sfft_layout *layout, const double complex *parts, double *energies)
 {
@@ -79,7 +80,7 @@ static int64_t measure_energies(const struct lw_sfft_layout *layout, const doubl
         const int64_t bucket = count == room ? i : lw_random_below(spec->seed, (uint64_t)i, room), b = bucket / SPLIT;
         const double complex *const part = parts + bucket % SPLIT * length, step = root(b, length);
         double complex sum = 0, turn = 1;
-        for (int64_t t = 0; t < length; t++) {      /* direct sum: only few buckets are needed */
+        for (int64_t t = 0; t < length; t++) {      /* a direct sum, as only few buckets are needed */
             turn = next_turn(turn, step, b, t, length);
             sum += part[t] * turn;
         }
@@ -89,7 +90,7 @@ static int64_t measure_energies(const struct lw_sfft_layout *layout, const doubl
 }
 
 /* Noise variance per sample, from the value at the quantile of all bucket energies. Only buckets without lines are exponentially
- * distributed, which shifts the quantile. */
+ * distributed; their quantile is therefore another. */
 static double noise_of(const struct lw_sfft_layout *layout, double value)
 {
     const struct lw_sfft_stage *const stage = &layout->stages[0];

@@ -13,13 +13,13 @@
 
 LW_C_BEGIN
 
-/** Return the plan of a probe: one attempt with only its checking stage. It tells which samples to read. */
+/** Return the plan of a probe: one attempt with only its checking stage. The plan determines which samples to read. */
 struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec);
 
 /* Result of a probe, per sample. */
 struct lw_sfft_probe {
     double power;                   /* mean |x|^2 */
-    double noise_power;             /* white noise in `power` */
+    double noise_power;             /* the part of `power` that is white noise */
 };
 
 /** Estimate power and noise from the samples of lw_sfft_probe_plan's layout, in the order of lw_sfft_stage_sample.

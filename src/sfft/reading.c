@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-/* First sample of a rank's part of the axis. */
+/* Return the first sample of a rank's part of the axis. */
 static int64_t cut(const struct lw_sfft_samples_spec *spec, int rank)
 {
     const int64_t n = spec->layout->stages[spec->first_stage].spec.n;
@@ -35,7 +35,7 @@ static int64_t list_wanted(const struct lw_sfft_samples_spec *spec, struct lw_sf
     return count;
 }
 
-/* ---- sorting: digit by digit from the lowest, which is linear in the list and keeps the order of equal ones ------------- */
+/* ---- sorting: digit by digit from the lowest, in time linear in the list; equal entries keep their order ------------- */
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
@@ -90,7 +90,7 @@ static int64_t list_spans(const struct lw_sfft_samples_spec *spec, const struct 
     return n_spans;
 }
 
-/* Bound: sorting copies the list before spans exist, and later each sample may be a span of its own. */
+/* An upper bound: sorting copies the list before there are spans, and later each sample may be a span of its own. */
 int64_t lw_sfft_samples_bytes(int64_t count)
 {
     static_assert(sizeof(struct lw_sfft_span) >= sizeof(struct lw_sfft_wanted), "spans take more than sorting");

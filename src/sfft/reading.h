@@ -1,4 +1,4 @@
-/* reading.h - the samples that a rank reads for some stages: which, in what order, in what pieces. Pure arithmetic.
+/* reading.h - the samples that a rank needs for some stages, and the pieces in which it reads them. Pure arithmetic.
  *
  *     axis          |.......rank 0.......|.......rank 1.......|
  *     wanted         x    xx x        x    x x   x      xx x       sorted; each belongs to one rank
@@ -36,7 +36,7 @@ struct lw_sfft_samples_spec {
     int64_t longest;                /* longest span, samples */
 };
 
-/** List the samples and spans of a rank. LW_ESYSTEM: no memory; `samples` may be released even then. */
+/** List the samples and spans of a rank. LW_ESYSTEM: no memory; `samples` must be released even then. */
 int lw_sfft_samples_create(const struct lw_sfft_samples_spec *spec, struct lw_sfft_samples *samples, struct lw_error *err);
 int64_t lw_sfft_samples_bytes(int64_t count);               /* upper bound for a list of `count`, with sorting */
 void lw_sfft_samples_release(struct lw_sfft_samples *samples);

@@ -33,7 +33,7 @@ struct lw_sfft {
 
     struct candidate *candidates;                   /* [most buckets of a stage] */
     double *energies;                               /* [most buckets of a stage] */
-    int64_t *changed;                               /* [capacity] lines changed by a peeling step, and the changes */
+    int64_t *changed;                               /* [capacity] lines that a peeling step changed, and by how much */
     double complex *change;                         /* [capacity] */
     bool *keep;                                     /* [capacity] */
     struct lw_sfft_line *lines;                     /* [capacity] */
@@ -110,20 +110,20 @@ double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift)
 
 /* ---- peeling --------------------------------------------------------------------------------------------------------- */
 
-/* Variance of the noise in a bucket of a stage. */
+/* Return the variance of the noise in a bucket of a stage. */
 static double bucket_noise(const struct lw_sfft *sfft, int stage)
 {
     return sfft->noise_power * sfft->layout->stages[stage].window->energy;
 }
 
-/* Phase in turns, modulo 1, that a line at permuted frequency whole + part gains over a shift. */
+/* Return the phase in turns, modulo 1, that a line at permuted frequency whole + part gains over a shift. */
 static double turns_after(int64_t whole, double part, int64_t shift, int64_t n)
 {
     return (double)lw_mod_multiply(lw_mod(whole, n), shift, n) / (double)n + part * (double)shift / (double)n;
 }
 
-/* Permuted frequency of the single line in bucket b. The bucket gives the frequency to half a bucket; the phase over each shift
- * refines it to a part of a turn of that shift. */
+/* Return the permuted frequency of the single line in bucket b. The bucket gives the frequency to half a bucket; the phase over
+ * each shift refines it to a part of a turn of that shift. */
 static int64_t locate(const struct lw_sfft_stage *stage, const double complex *u, int64_t b)
 {
     const int64_t n = stage->spec.n, n_buckets = stage->spec.n_buckets;
@@ -139,7 +139,7 @@ static int64_t locate(const struct lw_sfft_stage *stage, const double complex *u
     return (int64_t)rint(estimate);
 }
 
-/* Least-squares amplitude, as it appears in the unshifted bucket, of a line at a permuted frequency. */
+/* Return the least-squares amplitude of a line at a permuted frequency, as the line appears in the unshifted bucket. */
 static double complex fit_amplitude(const struct lw_sfft_stage *stage, const double complex *u, int64_t permuted)
 {
     double complex sum = u[0];
@@ -184,7 +184,7 @@ static struct candidate examine(const struct lw_sfft *sfft, int s, int64_t b, do
     const int count = stage->spec.n_shifts;
     struct sight sight;
     look_into(sfft, s, b, tolerance, &sight);
-    /* a line has the same magnitude in all shifts: whatever its amplitude, at least the spread of the magnitudes is left */
+    /* a line has the same magnitude in all shifts: it leaves at least the spread of the magnitudes unexplained */
     if (!(sight.total > sight.least && sight.total - sight.magnitudes * sight.magnitudes / count <= sight.most_left))
         return none;
 
@@ -197,7 +197,7 @@ static struct candidate examine(const struct lw_sfft *sfft, int s, int64_t b, do
     const int64_t frequency = lw_mod_multiply(stage->sigma_inverse, permuted, stage->spec.n);
     const struct lw_sfft_place place = lw_sfft_stage_place(stage, frequency);
     if (place.bucket != b)
-        return none;                /* the line belongs to a neighbour, which shows it better */
+        return none;                /* the line is nearest to a neighbour, which shows it better */
     double sine, cosine;
     sincos(2 * M_PI * lw_sfft_stage_turns(stage, 0, frequency, permuted), &sine, &cosine);
     const double gain = lw_sfft_window_response(stage->window, place.distance);
@@ -234,7 +234,7 @@ static bool note_all(struct lw_sfft *sfft, const struct candidate *found, int64_
 static int64_t peel_stage(struct lw_sfft *sfft, int stage, double tolerance)
 {
     const int64_t n_buckets = sfft->layout->stages[stage].spec.n_buckets;
-    const int64_t last = sfft->layout->plan.spec.is_real ? n_buckets / 2 : n_buckets - 1;   /* the others are mirror images */
+    const int64_t last = sfft->layout->plan.spec.is_real ? n_buckets / 2 : n_buckets - 1;   /* the rest are mirror images */
     #pragma omp parallel for num_threads(sfft->n_threads) schedule(static)
     for (int64_t b = 0; b <= last; b++)
         sfft->candidates[b] = examine(sfft, stage, b, tolerance);
@@ -277,8 +277,8 @@ static double measure_energies(struct lw_sfft *sfft, int stage)
     return sum;
 }
 
-/* Estimate the noise per sample from a quantile of the bucket energies, since lines fill only part of the buckets. The median
- * of the mean of D exponential variables is about 1 - 1 / (3 D). Lower quantiles are used alike, and underestimate the noise. */
+/* Estimate the noise per sample from a quantile of the bucket energies, as lines fill only part of the buckets. The median of the
+ * mean of D exponential variables is about 1 - 1 / (3 D). Lower quantiles are divided by it, too: they give too little noise. */
 static void estimate_noise(const struct look *look, double quantile)
 {
     struct lw_sfft *const sfft = look->sfft;
@@ -295,7 +295,7 @@ static void estimate_noise(const struct look *look, double quantile)
     sfft->noise_power = fmax(noise, look->least_noise);
 }
 
-/* Mean |x|^2 of the rest, measured by one stage. Over random permutations a stage's windows weigh all frequencies equally. */
+/* The mean |x|^2 of the rest, by one stage. Over random permutations a stage's windows weigh all frequencies equally. */
 static double power_left(struct lw_sfft *sfft, int stage)
 {
     const struct lw_sfft_stage *const look = &sfft->layout->stages[stage];
@@ -346,7 +346,7 @@ static int64_t peel(const struct look *look, bool is_blind)
     return all;
 }
 
-/* Fit all amplitudes to a tenth of the deviation that noise causes. */
+/* Fit all amplitudes, with an error of at most a tenth of the standard deviation that noise causes. */
 static void fit(const struct look *look)
 {
     struct lw_sfft_model *const model = &look->sfft->model;
@@ -379,7 +379,7 @@ static void prune(const struct look *look)
 
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
 
-/* Energy of lines found but not reported: the weakest, and those below the minimum magnitude. */
+/* Return the energy of lines found but not reported: the weakest, and lines below the minimum magnitude. */
 static double energy_left_out(const struct lw_sfft *sfft, const struct lw_sfft_result *result)
 {
     const struct lw_sfft_model *const model = &sfft->model;

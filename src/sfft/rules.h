@@ -17,8 +17,8 @@ enum {
 /* Leakage between lines counts as noise. Its amplitude is this part of the window's tolerance. */
 #define LW_SFFT_LEAK 0.3
 
-/* Peeling ends when the energy left is at most this many times the leakage's energy; the second number holds for a round that
- * found no new frequency. Weaker lines appear after the fit. */
+/* Peeling ends when the energy left is at most this many times the energy of the leakage. The second number is for a round without
+ * a new frequency. Weaker lines appear after the fit. */
 #define LW_SFFT_EXHAUSTED 4.0
 #define LW_SFFT_EXHAUSTED_SAME 100.0
 
@@ -27,7 +27,7 @@ enum {
 #define LW_SFFT_SIGNIFICANCE 20.0
 #define LW_SFFT_FIT_ENOUGH 1e-2
 
-/* Quantiles of the bucket energies that give the noise: before any line is found, while lines are being found, after a fit. */
+/* Quantiles of the bucket energies that give the noise: before any line is found, while peeling finds lines, after a fit. */
 #define LW_SFFT_QUANTILE_FULL 0.1
 #define LW_SFFT_QUANTILE_PEELING 0.3
 #define LW_SFFT_QUANTILE_FITTED 0.5

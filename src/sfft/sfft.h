@@ -3,8 +3,8 @@
  *     lw_sfft_plan_make (pure) -> lw_sfft_layout_create -> lw_sfft_create -> for each channel and attempt:
  *         fill the planes of the attempt's stages from their samples -> lw_sfft_recover -> explained, or next attempt
  *
- * The plan and the seed determine the layout, which is all that collecting samples needs. lw_sfft_create and lw_sfft_recover work
- * on the CPU; the cuda engine has its own functions from a layout and samples to lines. engine/sparse.h is the interface of both.
+ * The plan and the seed determine the layout, from which the samples to collect follow. lw_sfft_create and lw_sfft_recover work on
+ * the CPU; the cuda engine has its own functions from a layout and samples to lines. engine/sparse.h is the interface of both.
  *
  * A line is a coefficient X at frequency f of the unnormalised forward transform, X[f] = sum of x[t] exp(-2 pi i f t / n). An
  * attempt has four steps. Stages locate lines by the phases between shifted copies of their buckets (sfft/stage.h). Each line
@@ -29,14 +29,14 @@ struct lw_sfft_spec {
     int64_t n;                      /* samples */
     bool is_real;                   /* real signal: lines come in pairs f, n - f, and only 0 .. n/2 is reported */
     int64_t sparsity;               /* most lines (real: pairs) to report, >= 1 */
-    enum lw_precision precision;    /* sets the leakage between lines: 1e-7 double, 1e-5 single */
+    enum lw_precision precision;    /* sets the leakage between lines: 1e-7 in double, 1e-5 in single precision */
     bool has_snr;
     bool is_estimated;              /* snr_db is an estimate: used for planning, never to reject a result */
     double snr_db;                  /* signal-to-noise ratio per sample; only if has_snr */
-    double min_magnitude;           /* lines below it are not reported */
+    double min_magnitude;           /* lines with a smaller |X| are not reported */
     uint64_t seed;
-    bool is_at_hand;                /* signal is in the memory of the device that transforms it: more samples are taken where
-                                     * that shortens the search for lines */
+    bool is_at_hand;                /* signal is in the memory of the device that transforms it: samples are cheap, and more of them
+                                     * may shorten the search */
     bool wants_spectrum;            /* the dense transform leaves all coefficients in place of the samples */
 };
 
@@ -82,21 +82,21 @@ struct lw_sfft_attempt {
     int64_t n_buckets;
     int n_stages;                   /* stages that locate */
     int n_shifts;
-    int64_t samples;                /* samples of all its stages */
+    int64_t samples;                /* samples of all stages of the attempt */
 };
 
 struct lw_sfft_plan {
     struct lw_sfft_spec spec;
-    struct lw_sfft_window_spec window;              /* n_buckets depends on the attempt */
+    struct lw_sfft_window_spec window;              /* n_buckets is that of the attempt: lw_sfft_plan_window */
     struct lw_sfft_attempt attempts[LW_SFFT_ATTEMPTS];
-    int n_attempts;                 /* 0: more than n/4 samples would be read, and the dense transform is better */
+    int n_attempts;                 /* 0: more than n/4 samples would be read; the dense transform is better */
 };
 
 /** Choose buckets, shifts and attempts. The attempts read at most n/4 samples together. For an unknown signal-to-noise ratio
  * sfft/probe.h estimates the ratio from a few samples and returns the plan for it. */
 struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec);
 
-/** Return the window of an attempt; list the specs of all stages, attempt after attempt. @return  number of stages */
+/** Return the window of an attempt. plan_stages: list the specs of all stages, attempt after attempt. @return number of stages */
 struct lw_sfft_window_spec lw_sfft_plan_window(const struct lw_sfft_plan *plan, int attempt);
 int lw_sfft_plan_stages(const struct lw_sfft_plan *plan, struct lw_sfft_stage_spec specs[LW_SFFT_STAGES]);
 
@@ -106,7 +106,7 @@ struct lw_sfft_layout {
     struct lw_sfft_window *windows[LW_SFFT_ATTEMPTS];           /* owned */
     struct lw_sfft_stage stages[LW_SFFT_STAGES];
     int n_stages, n_planes;
-    int first_plane[LW_SFFT_STAGES + 1];            /* first plane of each stage; one plane of buckets for each shift */
+    int first_plane[LW_SFFT_STAGES + 1];            /* first plane of each stage; a stage has a plane of buckets for each shift */
 };
 
 int lw_sfft_layout_create(const struct lw_sfft_plan *plan, struct lw_sfft_layout **out, struct lw_error *err);
@@ -145,10 +145,10 @@ struct lw_sfft_result {
     struct lw_sfft_line *lines;     /* [n_lines] by frequency; borrowed until the next call on the same object */
     int64_t n_lines;                /* number of lines, at most spec.sparsity */
     int64_t n_found;                /* lines found, including the weakest that were left out */
-    bool is_noise;                  /* the rest, samples minus lines, looks like noise */
+    bool is_noise;                  /* the rest (samples minus lines) looks like noise */
     bool is_explained;              /* is_noise, and no line above the detection limit can be missing */
     double residual;                /* estimated energy that the reported lines leave, as a part of the signal's energy */
-    double noise_power;             /* variance of the white part of the rest, per sample */
+    double noise_power;             /* variance of the white noise in the rest, per sample */
     double detection_limit;         /* least |X| that stands out from that noise */
 };
 
@@ -161,9 +161,9 @@ void lw_sfft_sort_by_magnitude(struct lw_sfft_line *lines, int64_t count);
 
 /* Measurements of recovery. Energies of buckets are means over their shifts. */
 struct lw_sfft_figures {
-    double power;                   /* mean |x|^2 of the signal, per sample; noise likewise */
+    double power;                   /* mean |x|^2 per sample, of the signal and of its noise */
     double noise_power;
-    double check_energy, check_most;                /* rest in the check stage: sum over its buckets, and the largest */
+    double check_energy, check_most;                /* rest in the check stage: energy of all its buckets, and the largest */
     double energy_left_out;         /* energy of lines found but not reported, per sample */
 };
 
@@ -172,10 +172,10 @@ struct lw_sfft_figures {
 void lw_sfft_judge(const struct lw_sfft_layout *layout, int attempt, const struct lw_sfft_figures *figures,
                    struct lw_sfft_result *result);
 
-/** The two tests of lw_sfft_judge. Return whether the energies of n_buckets buckets, given by their sum and their largest, look
- * like noise with this variance in a bucket. */
+/** The two tests of lw_sfft_judge. The first: return whether the energies of n_buckets buckets, given by sum and largest, look like
+ * noise with this variance in a bucket. */
 bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most);
-/** Return whether no reportable line can have been missed, for a signal with this power per sample. */
+/** The second: return whether no line to be reported can have been missed, for a signal with this power per sample. */
 bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result);
 
 LW_C_END

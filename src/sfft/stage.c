@@ -12,8 +12,8 @@ int lw_sfft_count_shifts(int64_t n, int64_t n_buckets, double bits_per_shift)
     return count < 2 ? 2 : count > LW_SFFT_SHIFTS ? LW_SFFT_SHIFTS : count;
 }
 
-/* Frequencies that differ by a small j are sigma j mod n apart after the permutation. If that put them into one bucket, blocks
- * of adjacent frequencies would fail in all buckets at once. */
+/* Frequencies that differ by a small j are sigma j mod n apart after the permutation. If this distance put them into one bucket,
+ * blocks of adjacent frequencies would fail in all buckets at once. */
 static bool separates_neighbours(int64_t sigma, int64_t n, int64_t n_buckets)
 {
     const int64_t reach = n_buckets / 32 < 64 ? n_buckets / 32 : 64;
@@ -47,8 +47,8 @@ struct lw_sfft_stage lw_sfft_stage_make(const struct lw_sfft_stage_spec *spec, c
 {
     assert(spec->n > 1 && spec->n <= LW_SFFT_MAX_SAMPLES && spec->n_shifts <= LW_SFFT_SHIFTS);
     struct lw_sfft_stage stage = {.spec = *spec, .window = window};
-    /* The shifts are 0, B/2, and so on in equal ratios q up to n/q. Every step of the location then has the same margin, a turn
-     * over 2 q; so has the last step, which must identify a single frequency. */
+    /* The shifts are 0, B/2, and then grow by the ratio q up to n/q. Every step of the location then has the same margin, a turn
+     * over 2 q, even the last step, which must identify a single frequency. */
     const double first = (double)spec->n_buckets / 2;
     if (spec->n_shifts > 1)
         stage.ratio = pow((double)spec->n / first, 1.0 / (spec->n_shifts - 1));

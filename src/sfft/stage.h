@@ -22,14 +22,14 @@ LW_C_BEGIN
 
 #define LW_SFFT_SHIFTS 48           /* enough for r = 1 and any n */
 #define LW_SFFT_ATTEMPTS 3
-#define LW_SFFT_STAGES 16           /* stages of all attempts; below, their planes of buckets, one for each shift */
+#define LW_SFFT_STAGES 16           /* most stages of all attempts; LW_SFFT_PLANES: most planes of buckets, one for each shift */
 #define LW_SFFT_PLANES 256
 
-/* The chosen parameters; they and the seed determine everything else. */
+/* The chosen parameters of a stage; they and the seed determine everything else. */
 struct lw_sfft_stage_spec {
     int64_t n;                      /* samples of the signal */
     int64_t n_buckets;              /* B, even if there are several shifts */
-    int n_shifts;                   /* D; 1: the stage cannot locate */
+    int n_shifts;                   /* D; with 1 the stage cannot locate lines */
     uint64_t seed;
 };
 
@@ -56,13 +56,13 @@ struct lw_sfft_stage lw_sfft_stage_make(const struct lw_sfft_stage_spec *spec, c
 /** Return the number of samples that a stage reads: D rows of 2 h + 1. */
 int64_t lw_sfft_stage_samples(const struct lw_sfft_stage *stage);
 
-/** Return sample i of row d: (sigma (s[d] + i - h) + tau) mod n. The next sample of the row is sigma further. */
+/** Return sample i of row d: (sigma (s[d] + i - h) + tau) mod n. The next sample of the row lies sigma further on, modulo n. */
 int64_t lw_sfft_stage_sample(const struct lw_sfft_stage *stage, int d, int64_t i);
 
 struct lw_sfft_place lw_sfft_stage_place(const struct lw_sfft_stage *stage, int64_t frequency);
 
-/** Return the least amplitude of a line that can be located, in standard deviations of the noise in a bucket. The phase between
- * two shifts may be wrong by a turn over twice the ratio, at four standard deviations. */
+/** Return the least amplitude of a line that can be located, in standard deviations of the noise in a bucket. At this amplitude
+ * four standard deviations of the phase between two shifts are a turn over twice the ratio, the most it may be wrong. */
 double lw_sfft_stage_least_amplitude(const struct lw_sfft_stage *stage);
 
 /** Return f (sigma s[d] + tau) / n in turns, reduced to [0, 1). `permuted` is f'. */

@@ -56,8 +56,8 @@ int64_t lw_boundary_index(enum lw_boundary boundary, int64_t i, int64_t n);
 
 /* Rules by which the sides of a padded image's transform are rounded up. */
 enum lw_padding {
-    LW_PADDING_SMOOTH,          /* to a nearby length without prime factors above 7 */
-    LW_PADDING_PAPER,           /* to a power of two up to 1024, above to a multiple of 512: V. Podlozhnyuk, NVIDIA, 2007 */
+    LW_PADDING_SMOOTH,          /* a nearby length without prime factors above 7 */
+    LW_PADDING_PAPER,           /* a power of two up to 1024, beyond a multiple of 512: V. Podlozhnyuk, NVIDIA, 2007 */
 };
 
 /** Return the length of a transform that takes at least `least` points, a multiple of `unit`: 1, 2, 4, 8 or 16. */

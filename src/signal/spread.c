@@ -228,7 +228,7 @@ double lw_spread_sigma(enum lw_precision precision, bool is_complex, int64_t fir
                        double *n_finite)
 {
     const int64_t end = (int64_t)(precision == LW_SINGLE ? SINGLE_END : DOUBLE_END) << LW_SPREAD_BITS;
-    n = lw_min64(n, end + 1 - first);      /* without non-finite values; entry n - 1 becomes the sum of all finite bins */
+    n = lw_min64(n, end + 1 - first);      /* drop non-finite values; entry n - 1 becomes the sum of all finite bins */
     *n_finite = 0;
     if (n < 2)
         return 0;
