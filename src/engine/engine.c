@@ -42,8 +42,9 @@ static struct lw_op_product crossings(const struct lw_search *search, const stru
 /* Set the outputs that a search needs before and after a block's own. */
 static void reach_beyond(const struct lw_search *search, int64_t n_outputs, struct lw_op_plan *plan)
 {
-    plan->before = lw_search_before(search, n_outputs, plan->unit);
-    plan->after = lw_search_after(search, n_outputs, plan->unit);
+    const bool is_beyond = plan->unit < n_outputs;      /* else one unit, which no block divides, holds the whole axis */
+    plan->before = is_beyond ? lw_search_before(search, n_outputs, plan->unit) : 0;
+    plan->after = is_beyond ? lw_search_after(search, n_outputs, plan->unit) : 0;
     plan->halo += plan->before + plan->after;
 }
 

@@ -10,7 +10,7 @@
 #   post       power, derivative, interpolation: fused and by a pass of their own, and through cuFFT: OUT/ols/post.csv
 #   cudnn      the same filters by cuDNN, and images: OUT/ols/cudnn.csv, OUT/conv2d_cudnn.csv
 #   sizes      2-D: the sizes of Podlozhnyuk's table with 7 x 6 and 31 x 31: OUT/conv2d_sizes.csv
-#   direct     the textbook's steps towards the direct kernel: OUT/ols_steps.csv
+#   direct     the textbook's steps towards the direct kernel: OUT/ols/steps.csv
 #   crossover  2-D: each method against the kernel's side: OUT/conv2d_crossover.csv
 #   sparse     the sparse transform against n and k, beside cuFFT, with its L1 error: OUT/sfft_rows.csv
 #   published  the published one in all ways, against n and k, beside cuFFT, FFTW and the CPU engine on all cores:
@@ -78,7 +78,7 @@ part_cudnn() {
         "${PYTHON:-python3}" "$source/tests/bench/figures/cudnn.py" "$out/conv2d_cudnn.csv" images
 }
 
-part_direct() { "$bench/bench_ols_gpu" table "$out/ols_steps.csv" "$(names r2r 26 '3 4 5 8 12 16' '1 8')"; }
+part_direct() { "$bench/bench_ols_gpu" table "$out/ols/steps.csv" "$(names r2r 26 '3 4 5 8 12 16' '1 8')"; }
 
 # shellcheck disable=SC2046  # paths without spaces
 part_sizes() {

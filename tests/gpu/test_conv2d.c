@@ -312,11 +312,13 @@ static void test_choice(void)
         {16384, 63, true, LW_CONV2D_TILES, 224, 256},    {16384, 63, false, LW_CONV2D_TILES, 224, 256},
         {4096, 127, false, LW_CONV2D_BANDS, 1024, 2304}, {16384, 127, false, LW_CONV2D_BANDS, 1024, 2304},
         {4096, 255, false, LW_CONV2D_BANDS, 1024, 2304}, {16384, 255, false, LW_CONV2D_BANDS, 1024, 2304},
+        {16384, 6000, false, LW_CONV2D_PADDED, 22400, 22400},
     };
     static double taps[255 * 255];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t state = 7;
-        for (int64_t m = 0; m < cases[i].kernel; m++)
+        const int64_t filled = cases[i].kernel > 255 ? 0 : cases[i].kernel;     /* beyond, the choice does not ask for taps */
+        for (int64_t m = 0; m < filled; m++)
             for (int64_t n = 0; n < cases[i].kernel; n++)
                 taps[m * cases[i].kernel + n] =
                     cases[i].is_separable ? ldexp((double)(m + 1) * (double)(n + 2), -12) : noise(&state);

@@ -2,6 +2,8 @@
 #include "../check.h"
 #include "signal/convolution.h"
 
+#include "base/integers.h"
+
 #include <stdint.h>
 
 /* Index of the sample at position i of the continued signal, found by placing copies side by side: ... | x | x | x ... or ... | x
@@ -65,8 +67,30 @@ static void try_windows(int64_t n, int64_t taps, int64_t which)
             try_window(&whole, begin, end);
 }
 
+/* Lengths of transforms: large enough, multiples of the unit, with small factors, and not much longer than the shortest of that
+ * kind. The paper's rule by examples on both sides of its limits. */
+static void test_padded_lengths(void)
+{
+    static const int64_t paper[][2] = {{1, 16},      {16, 16},     {17, 32},      {800, 1024},    {1024, 1024},
+                                       {1025, 1536}, {1536, 1536}, {4102, 4608}, {22383, 22528}, {1 << 20, 1 << 20}};
+    for (int64_t unit = 1; unit <= 16; unit *= 2) {
+        for (int64_t least = 1; least < 3000; least++) {
+            const int64_t n = lw_padded_length(LW_PADDING_SMOOTH, least, unit);
+            int64_t shortest = lw_round_up(least, unit);
+            while (!lw_has_factors_up_to(7, shortest))
+                shortest += unit;
+            CHECK(n >= least && n % unit == 0 && lw_has_factors_up_to(7, n) && n <= 1.25 * (double)shortest,
+                  "%lld points, unit %lld: %lld", (long long)least, (long long)unit, (long long)n);
+        }
+    }
+    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++)
+        CHECK(lw_padded_length(LW_PADDING_PAPER, paper[i][0], 2) == paper[i][1], "%lld points by the paper's rule: %lld",
+              (long long)paper[i][0], (long long)lw_padded_length(LW_PADDING_PAPER, paper[i][0], 2));
+}
+
 int main(void)
 {
+    test_padded_lengths();
     for (int64_t n = 1; n < 12; n++)
         for (int64_t taps = 1; taps < 16; taps++)
             for (int64_t which = 0; which < 12 * taps; which++)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """images.py [RESULTS] - figures of 2-D convolution, and of sums by the definition, from the records of measure_figures_gpu.sh and
-figures/measure_cpu.sh: RESULTS/figures/conv2d_*.csv and ols_steps.csv become PNGs of the same names. RESULTS: tests/bench/results."""
+figures/measure_cpu.sh: RESULTS/figures/conv2d_*.csv and ols/steps.csv become PNGs of the same names. RESULTS: tests/bench/results."""
+import os
 import re
 
 from common import BLUE, GOLD, GREEN, GREY, RED, curve, end, finish, folders, plt, save, shape, table
@@ -43,7 +44,7 @@ def draw_crossover(out, name, machine, measured_by):
 
 def draw_steps(out):
     """The textbook's steps towards a direct kernel (direct_steps.cuh)."""
-    rows = [(shape(row["case"]), row) for row in table(out, "ols_steps.csv")]
+    rows = [(shape(row["case"]), row) for row in table(out, "steps.csv")]
     filters = sorted({found[4] for found, _ in rows if found})
     figure, axes = plt.subplots(1, max(len(filters), 1), figsize=(11, 4.5), squeeze=False)
     looks = (("naive", "plain", GREY, "x"), ("constant", "taps in constant memory", GOLD, "D"),
@@ -55,13 +56,13 @@ def draw_steps(out):
                           if found and found[4] == count and row["kernel"] == step], name, colour, marker)
         finish(panel, f"{count} filter{'s' if count > 1 else ''}", "taps", "Gsamples/s", y="linear")
         panel.set_ylim(bottom=0)
-    save(figure, out, "ols_steps.png", "one GPU, float32, 2^26 real samples on the device; ols_steps.csv")
+    save(figure, out, "steps.png", H200.replace("data", "2^26 real samples") + "ols/steps.csv")
 
 
 if __name__ == "__main__":
     _, where = folders(__doc__)
     draw_sizes(where)
-    draw_steps(where)
+    draw_steps(os.path.join(where, "ols"))
     draw_crossover(where, "conv2d_crossover", H200, "measure_figures_gpu.sh")
     draw_crossover(where, "conv2d_crossover_cpu", "one core, float32, processor time; ", "figures/measure_cpu.sh")
     end()
