@@ -29,10 +29,10 @@ static int64_t grid_points(int64_t n_taps)
     return points;
 }
 
-/* Doubles of work space: a filter and its response. */
+/* Return the doubles of work space: for a filter and its response. */
 static int64_t work_doubles(int64_t n_taps) { return 2 * n_taps + lw_response_work(grid_points(n_taps)); }
 
-/* The part of the energy of the filters [begin, end) that is beyond half the new rate; 0 for filters of zeros. */
+/* Return the part of the energy of the filters [begin, end) beyond half the new rate; 0 for filters of zeros. */
 static double part_beyond(const struct filters *f, int64_t begin, int64_t end, double *work)
 {
     double all = 0, beyond = 0;

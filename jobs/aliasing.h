@@ -9,5 +9,5 @@
  * @return  LW_ESYSTEM: no memory */
 int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struct lw_error *err);
 
-/** Warn likewise of a kernel: from row to row, where each of its columns is a filter, and from column to column. */
+/** Warn likewise of a kernel, for both directions of --decimate: all its columns are one bank of filters, all its rows another. */
 int lw_conv2d_warn_of_aliasing(const struct lw_conv2d_spec *conv2d, struct lw_error *err);

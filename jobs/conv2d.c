@@ -95,7 +95,7 @@ static_assert(LW_CONV2D_ALGORITHM_AUTO == 0 && LW_CONV2D_ALGORITHM_DIRECT == 1 &
               LW_CONV2D_ALGORITHM_SEPARABLE == 4 && LW_CONV2D_ALGORITHM_PADDED == 5, "order of --algorithm");
 static_assert(LW_PADDING_SMOOTH == 0 && LW_PADDING_PAPER == 1, "order of --padding");
 
-#define REACH 5     /* half width of a Gaussian kernel in standard deviations: there it has fallen to 4e-6 */
+#define REACH 5     /* half width of a Gaussian kernel in standard deviations, where the Gaussian has fallen to 4e-6 */
 
 /* ---- input: the last two dimensions are rows and columns -------------------------------------------------------------- */
 
@@ -123,7 +123,7 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
 
 /* ---- the kernel: from a file -------------------------------------------------------------------------------------- */
 
-/* Check that the sum of a kernel is more than rounding, for --normalize sum and --nan interpolate, which divide by it; normalize.
+/* Check that the sum of a kernel is more than rounding: --normalize sum and --nan interpolate divide by the sum. Normalize.
  * @param source  completes "the kernel ..." in messages: "in FILE" */
 static int treat_sum(const struct lw_options *given, const char *source, double *kernel, int64_t n, int parts, struct lw_error *err)
 {
@@ -184,9 +184,9 @@ static int read_kernel(const struct lw_options *given, struct lw_comm *comm, str
 
 /* ---- the kernel: a Gaussian made here ----------------------------------------------------------------------------- */
 
-/* Make the kernel of --gaussian from G = exp(-r^2 / (2 sigma^2)), with an odd number of rows and columns. With --background, a is
- * the height of the model a G + b that fits pixels x best, by least squares: the sum of k x / |k|^2, where k is G minus its mean:
- * P. B. Stetson, PASP 99, 191 (1987), eq. 1, on a square. */
+/* Make the kernel of --gaussian from G = exp(-r^2 / (2 sigma^2)), with an odd number of rows and columns. With --background the
+ * output is the height a of the model a G + b that fits the pixels x best, by least squares: the sum of k x / |k|^2, where k is G
+ * minus its mean (P. B. Stetson, PASP 99, 191 (1987), eq. 1, on a square). */
 static int make_gaussian(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     struct lw_conv2d_spec *const c = &job->op.conv2d;
@@ -345,13 +345,13 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
 
 static struct lw_post thinned(const struct lw_job *job) { return (struct lw_post){.every = job->op.conv2d.every}; }
 
-/* The column of the kernel that gives an output its place: the middle; with mode same that of --origin, the look-ahead. */
+/* Return the column of the kernel that gives an output its place: the middle column; with mode same the look-ahead (--origin). */
 static int64_t origin_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
 {
     return mode == LW_MODE_SAME ? c->look_ahead_columns : lw_middle_tap(c->kernel_columns);
 }
 
-/* The column of the input at the place of output column 0; negative if it lies left of the image. */
+/* Return the column of the input at the place of output column 0; negative: it lies left of the image. */
 static int64_t first_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
 {
     return c->look_ahead_columns - origin_column(mode, c);
@@ -384,7 +384,7 @@ static void shape_image(enum lw_mode mode, const struct lw_dataset_info *input, 
     map->every[row] = map->every[column] = c->every;
 }
 
-/* Add the dataset /kernel of a kernel that was made here, behind all products. */
+/* Add the dataset /kernel behind all products, if the kernel was made here. */
 static void shape_kernel(const struct lw_options *given, struct lw_job *job)
 {
     if (!lw_options_given(given, "gaussian"))
@@ -403,7 +403,7 @@ static void shape_kernel(const struct lw_options *given, struct lw_job *job)
         lw_product_note_int(product, "background_pixels", lw_options_int(given, "background"));
 }
 
-/* Note the pixel of the input at the place of row 0, column 0. The table of peaks counts rows and columns before --decimate. */
+/* Note the pixel of the input at the place of row 0, column 0 of the table of peaks, which does not depend on --decimate. */
 static void note_first(enum lw_mode mode, const struct lw_job *job, struct lw_product *product)
 {
     lw_product_note_int(product, "first_input_row", job->first_input);

@@ -120,7 +120,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     int rc;
     if ((rc = lw_search_choose(given, words, job, &ols->search, err)) || (rc = lw_search_choose_blocks(given, &ols->search, err)))
         return rc;
-    /* Only /filtered may be interpolated or changed. Decimation is allowed: the search takes the series before it. */
+    /* Only /filtered may be interpolated or changed. Decimation is allowed: the search takes the series before decimation. */
     const bool searches = lw_search_is_needed(&ols->search);
     if (searches && lw_post_rate(ols->post) > 1)
         return lw_fail(err, LW_EUSAGE, "--interpolate %d goes with --products filtered alone", ols->post.rate);
@@ -129,7 +129,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     if (lw_post_every(ols->post) > 1 && !(lw_search_products(&ols->search) & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--decimate %d only affects the product filtered: add it to --products, or leave --decimate "
                        "out", ols->post.every);
-    /* Signals can only raise the outputs if the input is powers, or if a baseline is subtracted: the default sign is positive. */
+    /* If the input is powers, or a baseline is subtracted, signals can only raise the outputs: the default sign is positive. */
     const bool adds = (lw_options_given(given, "boxcar") && lw_options_given(given, "baseline")) || job->inputs[0].is_power;
     if ((rc = lw_search_choose_sign(given, job->op.input.is_complex || ols->taps_complex, adds, job, &ols->search, err)))
         return rc;
@@ -146,7 +146,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     return LW_OK;
 }
 
-/* Noise of fewer outputs is uncertain by more than 2%. Memory limits the sigmas, one per stretch, channel and filter. */
+/* Noise measured in fewer outputs is uncertain by more than 2%. MOST_SIGMAS limits memory: one per stretch, channel and filter. */
 #define LEAST_STRETCH ((int64_t)1 << 12)
 #define MOST_SIGMAS ((int64_t)1 << 27)
 
@@ -200,7 +200,7 @@ static struct lw_product *add_array(const struct lw_dataset_info *input, const c
     return product;
 }
 
-/* The unit of the outputs; "": not known. Outputs of whitened filters are signal-to-noise ratios. */
+/* Return the unit of the outputs; "": not known. Outputs of whitened filters are signal-to-noise ratios. */
 static const char *unit_of(const struct lw_job *job) { return job->whitening ? "1" : job->inputs[0].axis.unit; }
 
 /* Describe the axis of a product with one output for each `every` samples of the series, or with `rate` outputs for each sample. */
@@ -280,7 +280,7 @@ static void shape_result(const struct lw_options *given, struct lw_job *job)
     const unsigned wanted = lw_search_products(&ols->search);
     const struct lw_type computed = {.scalar = job->op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
                                      .is_complex = input->type.is_complex || ols->taps_complex};
-    if (axis->sample_rate_hz > 0) {     /* otherwise the table of peaks has no times */
+    if (axis->sample_rate_hz > 0) {     /* if the rate is not known, the table of peaks has no times */
         job->search.time_step = 1 / axis->sample_rate_hz;
         job->search.first_time = (axis->has_start ? axis->start : 0) + (double)job->first_input / axis->sample_rate_hz;
     }

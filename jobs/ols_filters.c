@@ -17,7 +17,7 @@
 
 enum { MAX_FILTERS = 1 << 20 };
 
-/* Filters that were made here. */
+/* Filters that this run makes, as a bank. */
 struct lw_made_filters {
     struct lw_bank bank;
     struct lw_bank_attributes attributes;       /* attributes of /filters; rank 0 only */
@@ -41,7 +41,7 @@ static int check_rate(const struct lw_options *given, const struct lw_dataset_in
                    b->sample_rate_hz, b->source, lw_dataset_name(input).text, a->sample_rate_hz, a->source);
 }
 
-/* Read the attribute reference_tap of a bank, the tap that gives outputs their time; -1: it has none. Rank 0 only. */
+/* Read the attribute reference_tap of a bank: the tap that gives outputs their time. -1: no such attribute. Rank 0 only. */
 static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps, int64_t *tap, struct lw_error *err)
 {
     struct lw_attribute said_tap;
@@ -121,7 +121,7 @@ static int make_filters(const struct lw_options *given, const char *way, struct 
 
 /* ---- both ------------------------------------------------------------------------------------------------------------ */
 
-/* Set job->reference_tap from --reference. @param own  the tap that the bank itself names; -1: none */
+/* Set job->reference_tap from --reference. @param own  the tap that the bank's attribute names; -1: none */
 static int choose_reference(const struct lw_options *given, int64_t own, struct lw_job *job, struct lw_error *err)
 {
     const char *const text = lw_options_text(given, "reference");

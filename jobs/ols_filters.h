@@ -3,10 +3,10 @@
 
 #include "job/job.h"
 
-/** Read or make the filters, and set job->op.ols but for its search. Collective. */
+/** Read or make the filters, and set all of job->op.ols but its search. Collective. */
 int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err);
 
-/** Add the datasets /filters, of filters that were made or whitened here, and /psf, behind all products. */
+/** Add the datasets /filters (if this run made or whitened the filters) and /psd behind all products. */
 void lw_ols_shape_filters(struct lw_job *job);
 
 /** Release what a job of `ols` owns: lw_job_ops.release. */

@@ -44,9 +44,9 @@ static const struct lw_option options[] = {
              "with a fractional index. The search is for four times as many lines, which takes more samples. A dense transform "
              "is refined, too, where so many tones leave no more of the energy than the lines do."},
     LW_SFFT_PUBLISHED_OPTIONS
-    {.name = "output-type", .kind = LW_OPTION_NONE},        /* tables have fixed types */
+    {.name = "output-type", .kind = LW_OPTION_NONE},        /* the types of tables are fixed */
     {.name = "output-scale", .kind = LW_OPTION_NONE},
-    {.name = "isolated", .kind = LW_OPTION_NONE},           /* a transform never takes samples beside the chosen ones */
+    {.name = "isolated", .kind = LW_OPTION_NONE},           /* a transform takes no samples but the chosen ones */
     {.name = "beside", .kind = LW_OPTION_NONE},
     {0},
 };
@@ -82,7 +82,7 @@ static int read_window(const struct lw_options *given, const struct lw_dataset_i
     return LW_OK;
 }
 
-/* Choose the pieces to transform: with --window as it sets them, else a single one, the whole channel. */
+/* Choose the pieces to transform: the windows of --window, or the whole channel as a single piece. */
 static int choose_pieces(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_job *job,
                          struct lw_sfft_request *request, struct lw_error *err)
 {

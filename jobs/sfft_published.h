@@ -4,7 +4,7 @@
 #include "options/options.h"
 #include "sfft/published/published.h"
 
-#define LW_SFFT_PUBLISHED_CHOICE "|sfft2"       /* last choice of --algorithm */
+#define LW_SFFT_PUBLISHED_CHOICE "|sfft2"       /* the published transform, last choice of --algorithm */
 
 #define LW_SFFT_PUBLISHED_HELP                                                                                                     \
     " sfft2 is the published transform with flat windows and voting (Hassanieh et al., SODA 2012), to compare with. It is "        \

@@ -125,7 +125,7 @@ static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, st
     return lw_boxcar_design(count, baseline, bank, err);
 }
 
-/* Whether a list of widths has a time: only times need the rate of the input. */
+/* Return whether a list of widths has a time: only times need the rate of the input. */
 static bool has_times(const char *text)
 {
     struct lw_stretch stretch;

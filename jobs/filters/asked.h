@@ -5,7 +5,7 @@
 #include "io/dataset.h"
 #include "jobs/filters/bank.h"
 
-/* Entries of a job's table of options that take the place of its --filters. */
+/* Entries of a job's table of options: ways to make filters instead of reading them with --filters. */
 #define LW_ASKED_OPTIONS                                                                                                        \
     {.name = "bandpass", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH,...",                                                    \
      .help = "Make band-pass filters, one for each band in Hz. Units are possible, as in 1.2kHz:1.5kHz. The filters are made "     \
@@ -33,8 +33,8 @@
     {.name = "attenuation", .kind = LW_OPTION_REAL, .argument = "DB", .minimum = LW_KAISER_LEAST_DB,                            \
      .maximum = LW_KAISER_MOST_DB, .is_rare = true, .help = "Attenuation of the stop bands. Default: 60."}
 
-/** Find the option that gives the filters: "filters", "bandpass", "lowpass", "highpass" or "boxcar". LW_EUSAGE unless exactly one
- * is given, and if there are options that only go with another one. */
+/** Find the option that gives the filters: "filters", "bandpass", "lowpass", "highpass" or "boxcar". LW_EUSAGE: none or several of
+ * them are given, or an option that goes with another of them. */
 int lw_asked_find(const struct lw_options *given, const char **name, struct lw_error *err);
 
 /** Make the bank of option `name` on rank 0, reversed if --correlate is given, print its figures, and broadcast its shape and taps.

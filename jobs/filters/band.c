@@ -1,5 +1,5 @@
 /* band.c - band-pass, low-pass and high-pass filters: the ideal filter times a Kaiser window. At --from and --to the gain is half
- * of that in the pass band; a transition lies half on either side of them. */
+ * the gain in the pass band; the middles of the transitions lie there. */
 #include "jobs/filters/band.h"
 
 #include "base/integers.h"
@@ -51,7 +51,7 @@ static int check_edges(double rate_hz, const struct lw_band *band, struct lw_err
     return LW_OK;
 }
 
-/* The widest transition around an edge that stays between 0 and half the rate. */
+/* Return the width of the widest transition around an edge that lies between 0 and half the rate. */
 static double room(double rate_hz, double edge_hz) { return fmin(2 * edge_hz, rate_hz - 2 * edge_hz); }
 
 static double widest_transition(double rate_hz, const struct lw_band *band)
@@ -92,16 +92,16 @@ int lw_band_read_length(const struct lw_options *given, const struct lw_band *ba
 
 /* ---- one filter ---------------------------------------------------------------------------------------------------- */
 
-/* The filter to make. */
+/* A filter that is to be made. */
 struct request {
     double rate_hz;
     const struct lw_band *band;
     const struct lw_band_length *length;
 };
 
-/* A trial of a Kaiser window. */
+/* A Kaiser window that is tried. */
 struct trial {
-    double attenuation_db;          /* what the window is designed for */
+    double attenuation_db;          /* attenuation that the window is designed for */
     double transition;              /* its transition, as a fraction of the rate */
 };
 
@@ -133,8 +133,8 @@ static int fill(const struct request *request, struct trial *trial, struct lw_ba
     return lw_bank_measure(bank, err);
 }
 
-/* Design windows for more and more attenuation until the filter has the attenuation wanted: Kaiser's formulas are good to some
- * tenths of a dB for one edge, but the leakage of two edges and their mirror images adds up. No stop band: any filter will do. */
+/* Raise the attenuation of the window's design until the filter has the attenuation wanted. Kaiser's formulas hold to some tenths
+ * of a dB for one edge; leakage of two edges and their mirror images adds up. Without a stop band the first filter will do. */
 static int search(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)
 {
     enum { MOST_TRIALS = 12 };
@@ -174,7 +174,7 @@ static int make_one(const struct request *request, struct lw_bank *bank, struct 
 
 /* ---- the bank ------------------------------------------------------------------------------------------------------ */
 
-/* The filters before they are joined: a bank for each. */
+/* The filters before they are joined: each is a bank of its own. */
 struct parts {
     struct lw_bank *banks;          /* [count] */
     struct trial *trials;           /* [count] */
@@ -196,7 +196,7 @@ static int make_parts(double rate_hz, const struct lw_band *bands, const struct 
     return rc;
 }
 
-/* Join the filters to a bank. Shorter ones fit into the middle, as lengths are all odd (--transition) or all equal (--taps). */
+/* Join the filters to a bank. Shorter filters go into the middle: all lengths are odd (--transition) or equal (--taps). */
 static int join(const struct parts *parts, struct lw_bank *bank, struct lw_error *err)
 {
     int64_t n_taps = 0;

@@ -13,7 +13,7 @@
 
 #define LW_BANK_NOTES 8
 
-/* Entries of the tables of several kinds. */
+/* Options that several kinds of filters have in their tables. */
 #define LW_OPTION_RATE                                                                                                     \
     {.name = "rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18, .is_required = true, \
      .help = "Sampling rate of the signals to filter. ols refuses signals of another rate."}
@@ -31,23 +31,24 @@ struct lw_bank {
     double *taps;                       /* owned; [n_filters x n_taps], or [n_filters x n_taps x 2] */
 
     /* arrays [n_filters], owned: */
-    double *parameters;                 /* the number by which a filter differs from the others, in the unit of parameter_name */
+    double *parameters;                 /* the number in which a filter differs from the others, in the unit of parameter_name */
     double *references;                 /* frequency of figures.gain, as a fraction of the rate */
-    double *delays;                     /* samples */
+    double *delays;                     /* group delays, in samples */
     struct lw_filter_figures *figures;  /* set by lw_bank_measure, once the taps are final */
 
     const char *parameter_name;         /* name of the attribute, "width_samples"; static storage; NULL: there are no parameters */
     const char *parameter_text;         /* format for messages, "width %.6g samples"; static storage */
     const char *design;                 /* formula or method of the taps; static storage */
-    const char *norm;                   /* which figure is scaled to 1: "gain" or "energy"; static storage */
+    const char *norm;                   /* the figure that is scaled to 1: "gain" or "energy"; static storage */
     bool has_bands;
     struct lw_filter_bands *bands;      /* [n_filters], owned */
     double attenuation_wanted_db;       /* only if has_bands */
-    struct lw_attribute notes[LW_BANK_NOTES];   /* attributes of this kind; their arrays are owned */
+    struct lw_attribute notes[LW_BANK_NOTES];   /* attributes that only this kind of filters has; their arrays are owned */
     int n_notes;
 };
 
-/** Allocate the bank for a shape, in place of an earlier one, with delays at the middle of the taps. LW_EUSAGE: it is too large.
+/** Allocate the bank's arrays for a shape, in place of earlier ones, with delays at the middle of the taps. LW_EUSAGE: it is too
+ * large.
  * @param n_taps  a whole number, of any size
  * @param remedy  advice for the message: "a wider --transition" */
 int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_complex, const char *remedy, struct lw_error *err);
@@ -94,13 +95,13 @@ int lw_bank_read_list(const struct lw_options *given, const struct lw_bank_list 
 /** Find the figures of all filters from their taps. LW_ESYSTEM: no memory. */
 int lw_bank_measure(struct lw_bank *bank, struct lw_error *err);
 
-/** Reverse each filter and its delay for correlations (lw_taps_reverse). The figures stay valid. */
+/** Reverse each filter (lw_taps_reverse) and its delay, for a correlation. The figures stay valid. */
 void lw_bank_reverse(const struct lw_bank *bank);
 
 /** Scale each filter so that the figure bank->norm is 1. LW_EUSAGE: a filter has no gain. */
 int lw_bank_scale(const struct lw_bank *bank, struct lw_error *err);
 
-/* The attributes of a dataset with a bank's taps. */
+/* The attributes of a dataset that holds a bank's taps. */
 #define LW_BANK_FIGURES 6
 #define LW_BANK_ATTRIBUTES (LW_BANK_NOTES + LW_BANK_FIGURES + 6)
 
@@ -110,7 +111,7 @@ struct lw_bank_attributes {
     double *numbers;            /* owned; [LW_BANK_FIGURES][n_filters] */
 };
 
-/** Make the attributes of a measured bank, which is borrowed as long as they are used. LW_ESYSTEM: no memory. */
+/** Make the attributes of a measured bank. The bank is borrowed while they are in use. LW_ESYSTEM: no memory. */
 int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *attributes, struct lw_error *err);
 void lw_bank_attributes_release(struct lw_bank_attributes *attributes);
 
@@ -118,7 +119,7 @@ void lw_bank_attributes_release(struct lw_bank_attributes *attributes);
  * @param baseline  samples over which each boxcar's mean is subtracted, more than the widest boxcar has; 0: it is not */
 int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct lw_error *err);
 
-/** Read a width such as "16" or "2ms", as samples. LW_EUSAGE, also for a time if rate_hz is 0. */
+/** Read a width such as "16" or "2ms", as samples. LW_EUSAGE: no width, or a time while rate_hz is 0. */
 int lw_boxcar_read_width(const char *option, const char *item, double rate_hz, double *width, struct lw_error *err);
 
 /** Read the option baseline, as samples; 0 if it is not given. */

@@ -28,7 +28,7 @@ struct file {
     struct lw_writer_dataset taps;
     struct lw_bank_attributes notes;
     char *configuration;
-    float *rounded;             /* the taps as float32; NULL: they are written as float64 */
+    float *rounded;             /* the taps as float32; NULL: the file gets them as float64 */
 };
 
 static int prepare(const struct lw_bank *bank, const struct lw_options *given, struct file *file, struct lw_error *err)
@@ -106,7 +106,7 @@ int lw_filters_run(struct lw_comm *comm, const struct lw_filter_kind *kind, cons
     struct file file = {0};
     int rc = lw_comm_agree(comm, is_mine ? make(kind, given, &bank, err) : LW_OK, err);
     if (rc == LW_OK) {
-        /* The other ranks only need the shape, for the collective calls that write the file. */
+        /* Ranks other than 0 only need the shape, for the collective calls that write the file. */
         int64_t shape[3] = {bank.n_filters, bank.n_taps, bank.is_complex};
         lw_comm_broadcast(comm, shape, sizeof shape);
         bank.n_filters = (int)shape[0];

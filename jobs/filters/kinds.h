@@ -11,13 +11,13 @@ struct lw_bank;
 /* A kind of filter. */
 struct lw_filter_kind {
     const char *name;                   /* "bandpass" */
-    const char *title;                  /* a line for the list of kinds */
-    const char *description;            /* a paragraph for --help and the man page */
-    const char *example;                /* command lines for --help */
+    const char *title;                  /* description in a line, for the list of kinds */
+    const char *description;            /* description in a paragraph, for --help and the man page */
+    const char *example;                /* example command lines, for --help */
     const struct lw_option *options;    /* options of this kind; every kind also has lw_bank_options */
 
-    /** Check the options and fill the bank: its shape, its taps without their final scale, and how it was made. LW_EUSAGE for
-     * options that make no filter together. Not collective. */
+    /** Check the options and fill the bank: its shape, its taps without their final scale, and how it was made. LW_EUSAGE: the
+     * options together make no filter. Not collective. */
     int (*design)(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err);
 };
 

@@ -14,7 +14,7 @@
 #define GAUSSIAN_REACH 5
 #define RICKER_REACH 1.4
 
-/* The shortest time that an option accepts; with shorter ones computations would overflow. */
+/* The shortest time that an option accepts; with shorter times computations would overflow. */
 #define LEAST_SECONDS 1e-15
 
 #define TAPS_OPTION                                                                                           \
@@ -233,7 +233,7 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
         bank->references[f] = bank->parameters[f] / bank->rate_hz;
         lw_taps_ricker(bank->references[f], bank->n_taps, bank->taps + f * bank->n_taps);
     }
-    /* The spectrum of a wavelet goes as a exp(-a) with a = (f / peak)^2; the part beyond half the rate is folded back. */
+    /* The spectrum of a wavelet goes as a exp(-a), a = (f / peak)^2. Its part beyond half the rate is folded back. */
     const double peak_hz = largest(bank->parameters, count), ratio = bank->rate_hz / 2 / peak_hz, a = ratio * ratio;
     const double left = a * exp(1 - a);
     if (left > 0.01)

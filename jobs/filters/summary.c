@@ -55,7 +55,7 @@ int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *note
     if (bank->parameter_name)
         add_numbers(notes, bank->parameter_name, bank->parameters, bank->n_filters);
     add_numbers(notes, "group_delay_samples", bank->delays, bank->n_filters);
-    /* A figure that is NaN for all filters is left out, and so are frequencies in Hz if the rate is not known. */
+    /* A figure is left out if it is NaN for all filters, or a frequency in Hz and the rate is not known. */
     for (int i = 0; i < LW_BANK_FIGURES; i++) {
         bool has_any = false;
         double *const numbers = notes->numbers + (ptrdiff_t)i * bank->n_filters;
@@ -88,7 +88,7 @@ static void append(char line[LINE_SIZE], const char *format, ...)
     va_end(arguments);
 }
 
-/* A frequency as the log shows it: in Hz, or in cycles per sample if the rate is not known. */
+/* Return a frequency as the log shows it: in Hz, or in cycles per sample if the rate is not known. */
 static double shown(const struct lw_bank *bank, double frequency)
 {
     return bank->rate_hz > 0 ? frequency * bank->rate_hz : frequency;

@@ -51,7 +51,7 @@ static int choose_band(const struct lw_options *given, struct lw_whitening *whit
     return LW_OK;
 }
 
-/* Move the filters to job->whitening, and allocate job->taps for the whitened ones. */
+/* Move the filters to job->whitening, and allocate job->taps for the whitened filters. */
 static int make_room(struct lw_job *job, struct lw_error *err)
 {
     struct lw_whitening *const whitening = job->whitening;

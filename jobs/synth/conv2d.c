@@ -59,9 +59,9 @@ struct work {
     struct notes *notes;
     char *configuration;
     double *psf;                /* [psf_size x psf_size] */
-    double *line;               /* [columns] */
+    double *line;               /* [columns] a row of an image */
     char *pixels;               /* [block][columns] in the stored type */
-    int64_t block;              /* rows */
+    int64_t block;              /* rows of a block */
     struct lw_writer *writer;
 };
 
@@ -76,7 +76,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
         [PSF] = {.path = "/psf", .n_dims = 2, .dims = {size, size}, .dim_names = {"row", "column"}, .type = {.scalar = LW_FLOAT64}},
     };
     struct lw_writer_dataset *const image = &datasets[IMAGE];
-    for (int d = sky->n_images > 1 ? 0 : 1; d < 3; d++) {       /* [row][column] if there is one image */
+    for (int d = sky->n_images > 1 ? 0 : 1; d < 3; d++) {       /* no dimension `image` for a single image */
         image->dim_names[image->n_dims] = names[d];
         image->dims[image->n_dims++] = dims[d];
     }

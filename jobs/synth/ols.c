@@ -71,7 +71,7 @@ struct work {
     struct notes *notes;
     char *configuration;
     double *taps;
-    int64_t block;              /* samples of the axis */
+    int64_t block;              /* samples of a block */
     double *line;               /* [block], or [block x 2] */
     char *samples;              /* [n_channels][block] or [block][n_channels] in the stored type */
     struct lw_writer *writer;
@@ -92,7 +92,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
                            &work->writer, err);
 }
 
-/* Make and write a block of the signal, all channels. */
+/* Make and write a block of the signal with all channels. */
 static int write_block(void *context, int64_t axis, int64_t first, int64_t count, struct lw_error *err)
 {
     struct work *const work = context;
@@ -110,7 +110,7 @@ static int write_block(void *context, int64_t axis, int64_t first, int64_t count
     return lw_synth_write(&work->series, work->writer, first, count, work->samples, err);
 }
 
-/* Write the filters one by one. Rank 0 makes them, the others only take part in the collective calls. */
+/* Write the filters one by one. Rank 0 makes them; the other ranks only take part in the collective calls. */
 static int write_filters(struct lw_comm *comm, const struct work *work, struct lw_error *err)
 {
     const struct lw_synth *const synth = &work->synth;

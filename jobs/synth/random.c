@@ -14,10 +14,10 @@ uint64_t lw_noise_bits(uint64_t seed, uint64_t counter)
     return z ^ (z >> 31);
 }
 
-/* A number in (0, 1]; 0 would have no logarithm. */
+/* Return a number in (0, 1]; 0 would have no logarithm. */
 static double uniform(uint64_t bits) { return ((double)(bits >> 11) + 1) * 0x1p-53; }
 
-/* The method is that of Box and Muller. */
+/* The method of Box and Muller turns two uniform numbers into two normal deviates. */
 void lw_noise_normals(uint64_t seed, uint64_t index, double *first, double *second)
 {
     const double radius = sqrt(-2 * log(uniform(lw_noise_bits(seed, 2 * index))));
@@ -38,7 +38,7 @@ double lw_synth_mean(enum lw_scalar scalar)
     return lw_scalar_is_signed(scalar) ? 0 : ldexp(1, 8 * (int)lw_scalar_bytes(scalar) - 1);
 }
 
-/* The value rounded to nearest, ties to even, and clipped to the range of the integer type. */
+/* Return the value rounded to nearest, ties to even, and clipped to the range of the integer type. */
 static double clip(double value, enum lw_scalar scalar)
 {
     const double n_values = ldexp(1, 8 * (int)lw_scalar_bytes(scalar));

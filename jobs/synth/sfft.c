@@ -1,5 +1,5 @@
-/* sfft.c - `lapwing synth sfft`: write a signal of tones in white noise, and the table of the tones. Their frequencies are whole,
- * that is multiples of 1/n. A sample depends on the seed and its place only. */
+/* sfft.c - `lapwing synth sfft`: write a signal of tones in white noise, and the table of the tones. Their frequencies are
+ * multiples of 1/n cycles per sample. A sample depends on the seed and its place only. */
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -113,7 +113,7 @@ static void draw_tones(struct synth *synth, int64_t channel)
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
 
-/* Add a tone to a block that begins at sample `first`. The rotations of RUN samples serve for each run, turned to its beginning. */
+/* Add a tone to a block that begins at sample `first`. RUN rotations are computed once, and turned to the beginning of each run. */
 static void add_tone(const struct synth *synth, const struct tone_row *tone, int64_t first, int64_t count)
 {
     double re[RUN], im[RUN];

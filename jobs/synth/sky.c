@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Heights of the sources, in units of the noise. */
+/* Heights of the sources, in sigma of the noise. */
 static const double point_peak = 30, extended_peak = 5;
 
-/* The profile at a place relative to its centre, where it is 1. The axes of the ellipse are proportional to psf_size. */
+/* Return the profile at a place relative to its centre, where it is 1. The ellipse's axes are proportional to psf_size. */
 static double moffat(const struct lw_synth_sky *sky, double down, double right)
 {
     const double slant = 0.5, beta = 2.5, length = 0.1 * (double)sky->psf_size, breadth = 0.6 * length;
@@ -16,7 +16,7 @@ static double moffat(const struct lw_synth_sky *sky, double down, double right)
     return pow(1 + u * u + v * v, -beta);
 }
 
-/* Row and column of the point-spread function's centre: the kernel's centre with --mode same. */
+/* Return the row and column of the point-spread function's centre, which is the kernel's with --mode same. */
 static int64_t centre(const struct lw_synth_sky *sky) { return (sky->psf_size - 1) / 2; }
 
 static double sum_of_psf(const struct lw_synth_sky *sky, int power)
@@ -40,7 +40,7 @@ double lw_sky_gain(const struct lw_synth_sky *sky) { return sum_of_psf(sky, 2) /
 
 double lw_sky_peak(const struct lw_synth_sky *sky) { return point_peak * lw_synth_sigma(sky->scalar); }
 
-/* A random row or column; `margin` away from the edges, so that the whole source is in the image, if that is large enough. */
+/* Return a random row or column, `margin` from the edges so that the image has the whole source, if it is large enough. */
 static int64_t place(uint64_t bits, int64_t n, int64_t margin)
 {
     const int64_t room = n > 2 * margin ? n - 2 * margin : n;

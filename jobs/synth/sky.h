@@ -1,6 +1,6 @@
 /* sky.h - the pixels and the point-spread function of the synthetic sky. Pure arithmetic.
  *
- * Every image is white noise and sources as a telescope shows them:
+ * Every image is white noise plus sources as a telescope shows them:
  *
  *     point sources        copies of the point-spread function; the peak, at a known pixel, is 30 times the noise
  *     an extended source   a broad Gaussian in the middle of the image; its peak is 5 times the noise

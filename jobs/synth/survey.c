@@ -87,7 +87,7 @@ static void add_tone(const struct lw_synth *synth, int filter, int64_t first, in
 
 void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first, int64_t count, double *line)
 {
-    const uint64_t seed = lw_noise_bits(synth->seed, 0);      /* else seeds 1 and 2 would give shifted copies of the noise */
+    const uint64_t seed = lw_noise_bits(synth->seed, 0);      /* plain seeds 1 and 2 would give shifted copies of the noise */
     for (int64_t i = 0; i < count; i++) {
         const uint64_t index = (uint64_t)channel * (uint64_t)synth->n_samples + (uint64_t)(first + i);
         double *const sample = line + i * (synth->is_complex ? 2 : 1);

@@ -2,7 +2,7 @@
  *
  * Every channel is white noise. For each filter of the bank, one channel also holds a signal that only this filter brings out:
  *
- *     even filters   matched filters of a chirp; the chirp occurs once, at a known sample, with a signal-to-noise of 12
+ *     even filters   matched filters of a chirp; the chirp occurs once, at a known sample, with a signal-to-noise ratio of 12
  *     odd filters    band-passes (windowed sinc, gain 1); a tone at the band's centre lasts for the whole survey
  *
  * A sample depends on the seed and its place only, so that any rank can make any part. */

@@ -1,7 +1,7 @@
 /* synth.h - `lapwing synth JOB`: synthetic input with known contents.
  *
  *     ols.c (survey.h), conv2d.c (sky.h), sfft.c   the samples of each job: its lw_job_ops.synth_options and .synth
- *     synth.c, random.h                            shared: the file, blocks in turn by all ranks; random numbers */
+ *     synth.c, random.h                            shared: the file, its blocks, which all ranks make in turn; random numbers */
 #pragma once
 
 #include "comm/comm.h"
@@ -20,11 +20,11 @@ int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct l
 int lw_synth_create(const struct lw_options *given, struct lw_comm *comm, const char *title, const char *configuration,
                     const struct lw_writer_dataset *datasets, int n_datasets, struct lw_writer **out, struct lw_error *err);
 
-/* The division of the work: one axis after the other is cut into blocks, which the ranks make in turn. */
+/* The division of the work: one axis after another is cut into blocks, which the ranks make in turn. */
 struct lw_synth_turns {
-    int64_t n, block;           /* places on an axis, and most places of a block */
-    int64_t n_axes;             /* axes: images, or 1 for all channels together */
-    int64_t weight, bytes;      /* values of a place, and bytes of all values, for the progress; bytes 0: not shown */
+    int64_t n, block;           /* places (samples or rows) on an axis; most places of a block */
+    int64_t n_axes;             /* one axis per image, or 1 for all channels together */
+    int64_t weight, bytes;      /* values of a place; bytes of all values, for the progress display; 0: no display */
 };
 
 /** Make and write the places [first, first + count) of an axis; count is 0 on ranks without a block in this turn. Collective. */

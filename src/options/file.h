@@ -12,7 +12,7 @@ struct lw_options_file {
 
 enum { LW_SECTION_NAME = 49, LW_SECTION_WHY = 400 };
 
-/** Return whether a section may have this name, which is "" for options before any section. @param why set to the reason if not */
+/** Return whether a section may have this name, which is "" for options before any section. @param why  set to the reason if not */
 typedef bool lw_section_fn(const char *name, char why[LW_SECTION_WHY]);
 
 /** Read the section's name. LW_ECONFIG, with file and line, for anything wrong with the text. */

@@ -124,7 +124,7 @@ static int set_part(struct lw_option_value *part, const struct lw_option_value *
 }
 
 /* Set an owner and its parts, the options that it owns, from a text such as "5,filters". A comma with no part behind it belongs to
- * the value before the comma. @param text changed: cut into its parts */
+ * the value before the comma. @param text  changed: cut into its parts */
 static int set_parts(struct lw_options *options, struct lw_option_value *owner, char *text, const char *origin,
                      struct lw_error *err)
 {

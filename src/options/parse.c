@@ -27,8 +27,7 @@ static enum lw_parse multiply(int64_t *value, int64_t factor, int times)
     return LW_PARSE_OK;
 }
 
-/* Parse ^E behind the base `*value`, which becomes the power. Bases 0 and 1 never overflow: their powers for E > 62 are those for
- * 1. */
+/* Parse ^E behind the base `*value`, which becomes the power. Bases 0 and 1 never overflow: for them E > 62 counts as 1. */
 static enum lw_parse parse_power(const char **at, int64_t *value)
 {
     int64_t exponent;

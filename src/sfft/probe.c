@@ -49,8 +49,7 @@ static double complex next_turn(double complex turn, double complex step, int64_
     return t % FRESH == 0 ? root(lw_mod_multiply(k, t, n), n) : turn * step;
 }
 
-/* First step of a transform: transforming part r of SPLIT would yield buckets r, r + SPLIT, ... parts: [SPLIT][n_buckets /
- * SPLIT] */
+/* First step of a transform; a second would turn part r into the buckets r, r + SPLIT, ... parts: [SPLIT][n_buckets / SPLIT] */
 static void split(const double complex *folded, int64_t n_buckets, double complex *parts)
 {
     const int64_t length = n_buckets / SPLIT;

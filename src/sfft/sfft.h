@@ -96,7 +96,7 @@ struct lw_sfft_plan {
  * sfft/probe.h estimates the ratio from a few samples and returns the plan for it. */
 struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec);
 
-/** Return the window of an attempt. plan_stages: list the specs of all stages, attempt after attempt. @return number of stages */
+/** Return the window of an attempt. plan_stages: list the specs of all stages, attempt after attempt. @return  number of stages */
 struct lw_sfft_window_spec lw_sfft_plan_window(const struct lw_sfft_plan *plan, int attempt);
 int lw_sfft_plan_stages(const struct lw_sfft_plan *plan, struct lw_sfft_stage_spec specs[LW_SFFT_STAGES]);
 

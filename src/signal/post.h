@@ -59,7 +59,7 @@ struct lw_post_operation {
     const char *unit;           /* format with one %s for the samples' unit */
     unsigned traits;            /* bits of enum lw_post_traits */
 
-    /** Turn y (derivative: the difference) into the output, in place. @param allowed error of y; becomes the output's error */
+    /** Turn y (derivative: the difference) into the output, in place. @param allowed  error of y; becomes the output's error */
     void (*define)(double y[2], double *allowed);
 };
 

@@ -9,32 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Coefficients on either side of a tone to which it is fitted, and their total number. */
+/* Coefficients on either side of a tone that the tone is fitted to, and the number of all, its own included. */
 enum { HALF = 6, WINDOW = 2 * HALF + 1 };
 
 /* First passes over all tones; most passes in a fit; most fits, each after tones were removed; most lines. */
 enum { FIRST_PASSES = 3, PASSES = 40, ROUNDS = 4, MOST_LINES = 1024 };
 
-/* Coefficients sampled for the noise; number of tones from which threads pay; parts of a sum, fixed so that the result does not
- * depend on the number of threads. */
+/* Coefficients sampled for the noise; number of tones, or coefficients, from which threads pay; parts of a sum, fixed so that the
+ * result does not depend on the number of threads. */
 enum { NOISE_BINS = 8192, PARALLEL = 256, PARTS = 256 };
 
 /* Approximate number of leakage terms summed to compute the rest. */
 static const double most_products = 1 << 25;
 
-/* A tone is kept if its energy is at least this many times the noise's; a Hann window multiplies noise energy by 3/8. */
+/* A tone is kept if its energy is at least this many times the noise's; a Hann window multiplies the noise's energy by 3/8. */
 static const double significance = 20, hann_noise = 0.375;
 
-/* Longest move of a tone in one step, bins. A fit ends when every move is at most `enough`, or this part of the noise's. */
+/* Longest move of a tone in one step, bins. A fit ends when every move is at most `enough`, or this part of the noise's move. */
 static const double longest_step = 0.3, enough = 1e-11, noise_enough = 1e-3;
 
-/* Part of the energy that counts as rounding. */
+/* Part of the spectrum's energy that counts as rounding. */
 static const double rounding = 1e-12;
 
 struct tone {
     int64_t index;
     double offset;
-    double complex value;       /* X of the tone */
+    double complex value;       /* the tone's X at its own frequency */
     double complex front;       /* value sin(pi offset) exp(pi i offset) / n */
     bool is_fixed;              /* tone at 0 or n/2 of a real signal: offset 0, value real */
 };
@@ -47,7 +47,7 @@ struct fit {
     struct tone *tones;                 /* [capacity]; owned, like peaks */
     int64_t n_tones;
     struct lw_sfft_line *peaks;         /* [2 capacity] */
-    double noise;                       /* mean |X|^2 */
+    double noise;                       /* mean |X|^2 of the noise */
     double energy;                      /* energy of the whole spectrum */
 };
 
@@ -65,7 +65,7 @@ int64_t lw_sfft_spectrum_bytes(const struct lw_sfft_spec *spec)
     return capacity_of(spec) * (int64_t)(sizeof(struct tone) + 2 * sizeof(struct lw_sfft_line));
 }
 
-/* X[f] for any f; the spectrum is periodic. */
+/* Return X[f] for any f: the spectrum is periodic. */
 static double complex coefficient(const struct fit *fit, int64_t f)
 {
     const int64_t n = fit->spec->n, at = lw_mod(f, n);
@@ -78,7 +78,7 @@ static double complex coefficient(const struct fit *fit, int64_t f)
 
 static double cotangent(double bins, double n) { return 1 / tan(M_PI * bins / n); }
 
-/* K(whole + part). */
+/* Return K(whole + part). */
 static double complex kernel(int64_t whole, double part, double n)
 {
     if (part == 0)
@@ -86,7 +86,7 @@ static double complex kernel(int64_t whole, double part, double n)
     return sin(M_PI * part) * cexp(M_PI * I * part) * (cotangent((double)whole + part, n) - I) / n;
 }
 
-/* Derivative of K. */
+/* Return the derivative of K at whole + part. */
 static double complex slope(int64_t whole, double part, double n)
 {
     if (whole == 0 && fabs(part) < 1e-5)
@@ -96,7 +96,7 @@ static double complex slope(int64_t whole, double part, double n)
     return M_PI / n * turn * (turn * (cot - I) - sin(M_PI * part) * (1 + cot * cot) / n);
 }
 
-/* Contribution of a tone's mirror image to coefficient f. */
+/* Return what a tone's mirror image contributes to coefficient f. */
 static double complex mirror_at(const struct fit *fit, const struct tone *tone, int64_t f)
 {
     if (!fit->spec->is_real || tone->is_fixed || tone->offset == 0)
@@ -104,7 +104,7 @@ static double complex mirror_at(const struct fit *fit, const struct tone *tone, 
     return conj(tone->front) * (cotangent((double)(tone->index + f) + tone->offset, (double)fit->spec->n) + I);
 }
 
-/* Contribution of a tone and its mirror image to coefficient f. */
+/* Return what a tone and its mirror image contribute to coefficient f. */
 static double complex seen_at(const struct fit *fit, const struct tone *tone, int64_t f)
 {
     if (tone->offset == 0)
@@ -133,7 +133,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Noise, from the median of coefficients all over the spectrum; a few tones do not raise the median. */
+/* Return the noise, from the median of coefficients all over the spectrum: a few tones hardly raise the median. */
 static double measure_noise(const struct fit *fit)
 {
     static const double median_of_exponential = 0.6931471805599453;
@@ -150,7 +150,7 @@ static int64_t find_peaks(const struct fit *fit)
 {
     const int64_t n = lw_sfft_n_frequencies(fit->spec);
     double before = square(hann_at(fit, -1)), here = square(hann_at(fit, 0));
-    double least = significance * hann_noise * hann_noise * fit->noise;     /* energy of a peak half-way between two coefficients */
+    double least = significance * hann_noise * hann_noise * fit->noise;     /* least peak: a tone half-way between coefficients */
     int64_t count = 0;
     for (int64_t f = 0; f < n; f++) {
         const double after = square(hann_at(fit, f + 1));
@@ -204,7 +204,7 @@ static int take_window(const struct fit *fit, const struct tone *tone, int64_t *
     return count;
 }
 
-/* Set the value that explains the window best at the tone's frequency. */
+/* Set the value that explains the coefficients of the window best, at the tone's frequency. */
 static void set_value(const struct fit *fit, struct tone *tone, int64_t first, const double complex *rest, int count)
 {
     double complex sum = 0;
@@ -217,7 +217,7 @@ static void set_value(const struct fit *fit, struct tone *tone, int64_t first, c
     tone->value = tone->is_fixed ? creal(rest[tone->index - first]) : sum / weight;
 }
 
-/* Return the change of offset that explains the window best; the value is a free parameter. */
+/* Return the change of offset that explains the coefficients of the window best; the value may change, too. */
 static double step_of(const struct fit *fit, const struct tone *tone, int64_t first, const double complex *rest, int count)
 {
     double complex k[WINDOW], d[WINDOW], across = 0;
@@ -281,7 +281,7 @@ static int compare_tones(const void *a, const void *b)
     return left != right ? (left < right) - (left > right) : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Sort the tones, strongest first; remove those that may be noise, and the weaker of two close ones. Return whether any were
+/* Sort the tones, strongest first; remove tones that may be noise, and the weaker of two close tones. Return whether any were
  * removed. */
 static bool prune(struct fit *fit)
 {
@@ -302,7 +302,7 @@ static bool prune(struct fit *fit)
 
 static double weight_at(const struct fit *fit, int64_t f) { return lw_sfft_multiplicity(fit->spec, f); }
 
-/* Energy of the tones in the whole spectrum: sum over tones of conj(value) times the whole model at the tone's frequency. */
+/* Return the tones' energy in the whole spectrum: the sum of conj(value) times the whole model at each tone's frequency. */
 static double model_energy(const struct fit *fit)
 {
     const double n = (double)fit->spec->n;
@@ -343,7 +343,7 @@ static struct rest look_at(const struct fit *fit, int64_t begin, int64_t end)
     return all;
 }
 
-/* Examine the rest around all tones, by frequency. Further away their leakage is too small to correlate with the rest. */
+/* Examine the rest around all tones, by frequency. Farther away the tones' leakage is too small to correlate with the rest. */
 static struct rest look_around(const struct fit *fit, const struct lw_sfft_line *lines, int64_t reach)
 {
     const int64_t n = lw_sfft_n_frequencies(fit->spec), tones = fit->n_tones;
@@ -361,7 +361,7 @@ static struct rest look_around(const struct fit *fit, const struct lw_sfft_line 
     return all;
 }
 
-/* Whether the tones leave no more energy than the lines of `result`. Lines in excess of the tones may be noise and are allowed for.
+/* Return whether the tones leave no more energy than the lines of `result`, apart from surplus lines, which may be noise.
  * @param tones  residual and detection_limit are set; fit->peaks receives the tones as lines, by frequency */
 static bool are_better(const struct fit *fit, int64_t reach, const struct lw_sfft_result *result, struct lw_sfft_result *tones)
 {
@@ -387,8 +387,8 @@ static bool move_all(struct fit *fit)
     return has_moved;
 }
 
-/* Fit the tones; return whether they may be better than the lines. Not if at first all tones, more than are wanted, leave over
- * twice as much energy as the lines. */
+/* Fit the tones; return whether they may be better than the lines. They are not if, after the first passes, all tones, more than
+ * are wanted, leave over twice as much energy as the lines. */
 static bool fit_tones(struct fit *fit, const struct lw_sfft_result *result)
 {
     struct lw_sfft_result first;
@@ -403,7 +403,7 @@ static bool fit_tones(struct fit *fit, const struct lw_sfft_result *result)
     return true;
 }
 
-/* Replace the lines by the strongest tones, as many as are wanted, if these are better. Return whether they were. */
+/* Replace the lines by the strongest tones, as many as are wanted, if these are better. Return whether the lines were replaced. */
 static bool conclude(struct fit *fit, struct lw_sfft_result *result)
 {
     struct lw_sfft_result tones = {.is_explained = true, .n_found = fit->n_tones, .noise_power = fit->noise / (double)fit->spec->n};

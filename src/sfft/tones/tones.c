@@ -86,7 +86,7 @@ void lw_sfft_tones_begin(struct lw_sfft_tones *t, int attempt, const double *sam
 
 /* ---- tones along a row ---------------------------------------------------------------------------------------------- */
 
-/* exp(2 pi i (index t + offset (t - n/2)) / n). */
+/* Return exp(2 pi i (index t + offset (t - n/2)) / n) at sample t. */
 static double complex wave_at(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, int64_t sample)
 {
     const double n = (double)t->n;
@@ -96,8 +96,8 @@ static double complex wave_at(const struct lw_sfft_tones *t, const struct lw_sff
     return CMPLX(cosine, sine);
 }
 
-/* Recurrence of a tone's wave along a row: times `step` from each sample to the next, or times `wrapped` where the row passes
- * the end of the signal. Every FRESH samples the wave is computed directly, to bound rounding. */
+/* Recurrence of a tone's wave along a row: it is multiplied by `step` from a sample to the next, or by `wrapped` where the row
+ * passes the end of the signal. Every FRESH samples the wave is computed directly, to bound rounding. */
 enum { FRESH = 64 };
 
 struct walk {
@@ -122,7 +122,7 @@ static inline void walk_on(const struct lw_sfft_tones *t, const struct lw_sfft_t
         walk->wave = wave_at(t, tone, walk->sample);
         return;
     }
-    const int64_t next = walk->sample;      /* already the number of sample i */
+    const int64_t next = walk->sample;      /* walk->sample already is the number of sample i */
     walk->wave *= next < row->step ? walk->wrapped : walk->step;
 }
 
@@ -192,21 +192,21 @@ double lw_sfft_tones_power(const struct lw_sfft_tones *t, const double complex *
     return count > 0 ? sum / (double)count : 0;
 }
 
-/* Standard deviation of a tone's offset in white noise of that power (the bound of Cramer and Rao). */
+/* Return the standard deviation of a tone's offset in white noise of noise_power (the bound of Cramer and Rao). */
 static double deviation(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, double noise_power)
 {
-    const double energy = pow(cabs(tone->amplitude), 2) * (double)t->n_fitted;      /* real: tone and mirror image */
+    const double energy = pow(cabs(tone->amplitude), 2) * (double)t->n_fitted;      /* the same for real signals */
     return energy > 0 ? sqrt(6 * noise_power / energy) / (2 * M_PI) : INFINITY;
 }
 
-/* Distance between two frequencies in bins; circular for a complex signal. */
+/* Return the distance between two frequencies in bins; circular for a complex signal. */
 static double distance(const struct lw_sfft_tones *t, double a, double b)
 {
     const double d = fabs(a - b), n = (double)t->n;
     return t->is_real || d < n - d ? d : n - d;
 }
 
-/* Whether one of the first `end` tones is too near to be told apart from this one. */
+/* Return whether one of the first `end` tones is too near to this tone to be told apart. */
 static bool has_near(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, int64_t end)
 {
     static const double least_distance = 0.7;
@@ -226,7 +226,7 @@ struct lw_sfft_line lw_sfft_tones_line(const struct lw_sfft_tones *t, const stru
 
 /* ---- which lines are tones, and about where -------------------------------------------------------------------------- */
 
-/* A line counts as leakage if it is at most this many times what a stronger tone, half-way between two frequencies, leaks there. */
+/* A line counts as leakage if it is at most this many times what a tone there before, half-way between frequencies, leaks to it. */
 static const double leakage_margin = 1.5;
 
 static bool may_be_leakage(const struct lw_sfft_tones *t, const struct lw_sfft_line *line, int64_t first)
@@ -261,7 +261,7 @@ int64_t lw_sfft_tones_seed(struct lw_sfft_tones *t, const struct lw_sfft_line *l
 {
     const int64_t before = t->n_tones;
     const int64_t end = before + most < t->spec.capacity ? before + most : t->spec.capacity;
-    for (int64_t i = 0; i < count && t->n_tones < end; i++)         /* strongest first */
+    for (int64_t i = 0; i < count && t->n_tones < end; i++)         /* `lines` begin with the strongest */
         if (!may_be_leakage(t, &lines[i], before))
             t->tones[t->n_tones++] = (struct lw_sfft_tone){
                 .index = lines[i].frequency, .amplitude = CMPLX(lines[i].re, lines[i].im) / (double)t->n,
@@ -279,12 +279,13 @@ int64_t lw_sfft_tones_seed(struct lw_sfft_tones *t, const struct lw_sfft_line *l
 
 /* ---- frequencies and amplitudes of all tones at a time ---------------------------------------------------------------- */
 
-/* Most Gauss-Newton steps; most conjugate-gradient iterations in each, which end when the gradient has fallen to this part. */
+/* Most Gauss-Newton steps; most conjugate-gradient iterations in each, which end when the gradient is gradient_enough of its
+ * first. */
 enum { STEPS = 16, GRADIENTS = 20 };
 static const double gradient_enough = 1e-3;
 
-/* A fit ends when every offset changes by at most offset_enough (bins), or by this part of the deviation that the rest causes.
- * No offset changes by more than longest_step in one step. */
+/* A fit ends when every offset changes by at most offset_enough (bins), or by deviation_enough of the standard deviation that the
+ * rest causes. No offset changes by more than longest_step in one step. */
 static const double offset_enough = 1e-10, deviation_enough = 0.01, longest_step = 0.3;
 
 /* A tone is kept if its energy in the samples is at least this many times the noise's. */
@@ -292,8 +293,8 @@ static const double significance = 20;
 
 /* ---- fit: linear least squares ------------------------------------------------------------------------------------------- */
 
-/* The unknowns of a tone are the changes of its amplitude (flat) and of its offset (creal(slope)), in units of equal weight.
- * This is their image in the samples, by the derivatives of the wave. */
+/* The unknowns of a tone are the changes of its amplitude (flat) and of its offset (creal(slope)), in units of equal weight. Their
+ * image is the change of the samples, by the derivatives of the wave. */
 static void make_image(const struct lw_sfft_tones *t, const struct lw_sfft_tone_part *unknowns, struct lw_sfft_tone_part *parts)
 {
     memset(t->image, 0, (size_t)t->n_samples * sizeof *t->image);
@@ -335,7 +336,7 @@ static void solve(struct lw_sfft_tones *t, struct lw_sfft_tone_part *solution)
     double before = energy(gradient, count);
     const double enough = before * gradient_enough * gradient_enough;
     for (int i = 0; i < GRADIENTS && before > enough; i++) {
-        make_image(t, direction, gradient);         /* gradient is work space here: project_all sets it again below */
+        make_image(t, direction, gradient);         /* `gradient` serves as work space until project_all sets it below */
         const double seen = lw_sfft_tones_power(t, t->image, true) * (double)t->n_fitted;
         if (!(seen > 0))
             return;
@@ -381,7 +382,7 @@ static void normalize(const struct lw_sfft_tones *t, struct lw_sfft_tone *tone)
         tone->amplitude = -tone->amplitude;
 }
 
-/* Change all tones by a solution; return whether any change was significant. */
+/* Change all tones by a solution of `solve`; return whether any change was significant. */
 static bool move(struct lw_sfft_tones *t, const struct lw_sfft_tone_part *solution)
 {
     const double noise = lw_sfft_tones_power(t, t->rest, true);     /* noise left by the solution */
@@ -414,7 +415,7 @@ static void step_until_still(struct lw_sfft_tones *t)
     }
 }
 
-/* Remove tones that may be noise, and the later of two too close to be told apart. Return whether any were removed. */
+/* Remove tones that may be noise, and the later of two tones too close to be told apart. Return whether any were removed. */
 static bool prune(struct lw_sfft_tones *t)
 {
     const double noise = lw_sfft_tones_power(t, t->rest, true);
@@ -436,7 +437,7 @@ void lw_sfft_tones_fit(struct lw_sfft_tones *t)
 
 /* ---- whether strong lines are tones between two frequencies ----------------------------------------------------------- */
 
-/* Lines closer to a tone than NEAR bins are its leakage. A tone lies between frequencies if its offset has this many deviations. */
+/* Lines within NEAR bins of a tone are its leakage. An offset of least_deviations standard deviations is no whole frequency. */
 enum { NEAR = 8 };
 static const double least_deviations = 6;
 

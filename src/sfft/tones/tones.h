@@ -22,7 +22,7 @@
 
 #include <complex.h>
 
-#define LW_SFFT_TONES_LEAST_OFFSET 0.02     /* bins: a tone with a larger offset lies between two frequencies */
+#define LW_SFFT_TONES_LEAST_OFFSET 0.02     /* bins; a tone with a larger offset lies between two frequencies */
 
 struct lw_sfft_tone {
     int64_t index;                  /* 0 .. n - 1; real signals 0 .. n/2 */
@@ -31,12 +31,12 @@ struct lw_sfft_tone {
     bool is_fixed;                  /* tone at 0 or n/2 of a real signal: offset 0, amplitude real */
 };
 
-/* Row of samples whose numbers are sigma apart. */
+/* A row of samples whose numbers are `step` apart, modulo n: a stage's sigma. */
 struct lw_sfft_tone_row {
     int64_t first, step;            /* first sample number, and the step, modulo n */
     int64_t count;
-    int64_t place;                  /* position of the first one among all samples */
-    bool is_fitted;                 /* rows of stages that locate are fitted; the others check */
+    int64_t place;                  /* position of the row's first sample among all samples */
+    bool is_fitted;                 /* rows of stages that locate are fitted; the rows of checking stages check the fit */
 };
 
 struct lw_sfft_tones_spec {
@@ -63,7 +63,7 @@ struct lw_sfft_tones {
     double *scale;                  /* [capacity] */
 };
 
-/* Values of a linear map for one tone: one constant over the signal, one weighted with t / n - 1/2. */
+/* The two parts of a tone in a linear map: `flat` is constant over the signal, `slope` is weighted with t / n - 1/2. */
 struct lw_sfft_tone_part {
     double complex flat, slope;
 };
@@ -83,14 +83,14 @@ int64_t lw_sfft_tones_seed(struct lw_sfft_tones *tones, const struct lw_sfft_lin
 /** Fit all tones, remove tones that are not significant, and update the rest. */
 void lw_sfft_tones_fit(struct lw_sfft_tones *tones);
 
-/** Count the tones between two frequencies of the transform among the strongest lines, at most LW_SFFT_TONES_LOOKED_AT. Few
- * samples make this fast, however many lines there are.
+/** Count the tones between two frequencies of the transform among the strongest lines, at most LW_SFFT_TONES_LOOKED_AT. Only
+ * attempt 0's few samples are used: this is fast however many lines there are.
  * @param samples  samples of attempt 0 as for lw_sfft_tones_begin; overwritten
  * @param lines    lines that were found */
 enum { LW_SFFT_TONES_LOOKED_AT = 8, LW_SFFT_TONES_LOOK_SAMPLES = 8192 };
 int lw_sfft_tones_between(struct lw_sfft_tones *tones, double *samples, const struct lw_sfft_line *lines, int64_t count);
 
-/** Return the mean |x|^2 of the samples or the rest, over the rows that are fitted or those that are not; 0 without such rows. */
+/** Return the mean |x|^2 of `values`, the samples or the rest, over the rows that are fitted or over all others; 0 without rows. */
 double lw_sfft_tones_power(const struct lw_sfft_tones *tones, const double complex *values, bool is_fitted);
 
 /** Return a tone as a line: X = n a at the first sample, and the nearest index. */
