@@ -141,15 +141,19 @@ def finish(axes, title, xlabel, ylabel, x="log", y="log", base=2):
 
 
 def legend(figure):
-    """One legend for all panels, below them, where no curve is. @return its height as a part of the figure's"""
+    """Draw one legend for all panels, below them, where no curve is, in as few rows as fit the figure's width. @return its height as
+    a part of the figure's"""
     entries = {label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels())}
     if not entries:
         return 0
-    longest = max(map(len, entries))
-    columns = max(1, min(len(entries), int(figure.get_figwidth() / (0.085 * longest + 0.85))))
-    figure.legend(entries.values(), entries.keys(), loc="lower center", bbox_to_anchor=(0.5, 0.2 / figure.get_figheight()),
-                  ncol=columns, handlelength=3.6, frameon=False)
-    return (0.2 * -(-len(entries) // columns) + 0.15) / figure.get_figheight()
+    for rows in range(1, len(entries) + 1):
+        columns = -(-len(entries) // rows)
+        drawn = figure.legend(entries.values(), entries.keys(), loc="lower center", bbox_to_anchor=(0.5, 0.2 / figure.get_figheight()),
+                              ncol=columns, handlelength=3.6, frameon=False)
+        if columns == 1 or drawn.get_window_extent(figure.canvas.get_renderer()).width <= figure.bbox.width:
+            break
+        drawn.remove()
+    return (0.2 * rows + 0.15) / figure.get_figheight()
 
 
 def save(figure, out, name, source):

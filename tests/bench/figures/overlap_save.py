@@ -144,7 +144,7 @@ def draw_whole(out):
         for panel, x, column, fixed, title, xlabel in (
                 (axes[i, 0], "M", "taps", {"n": 2 ** 21}, f"n = {power(2 ** 21)}", "taps M"),
                 (axes[i, 1], "n", "n", {"taps": 257}, "M = 257", "samples n")):
-            rows = whole(out, "single", kind, **fixed)
+            rows = {row[column]: row for row in whole(out, "single", kind, **fixed)}.values()        # one case is in two rows
             curve(panel, [(row[column], row["fft_ms"]) for row in rows], "cuFFT, one FFT of the whole signal", GREEN, "^")
             chosen = pick(best, x, kind=kind, F=8, **{{"taps": "M"}.get(key, key): value for key, value in fixed.items()})
             curve(panel, [(at, cufft(row)) for at, _, row in chosen], "cuFFT overlap-save", RED, "s")
@@ -172,8 +172,8 @@ def draw_errors_cpu(out):
     looks = (("cpu", "error", "lapwing, CPU engine", BLUE, "o"), ("cpu", "fft_error", "one FFT through scipy", GREEN, "^"),
              ("cuda, emulated", "error", "lapwing, CUDA kernels emulated", GOLD, "D"))
     for panel, (kind, word) in zip(axes, KINDS):
-        for precision, style in (("single", "-"), ("double", "--")):
-            for engine, column, name, colour, marker in looks:
+        for engine, column, name, colour, marker in looks:
+            for precision, style in (("single", "-"), ("double", "--")):
                 points = [(row["taps"], row[column]) for row in rows
                           if (row["engine"], row["precision"], row["case"]) == (engine, precision, kind)]
                 curve(panel, points, f"{name}, {precision}", colour, marker, style)
@@ -239,14 +239,21 @@ def draw_stockham(out):
 # ---- post-processing: 13 ---------------------------------------------------------------------------------------------------------
 
 def draw_bars(panel, chosen, bars):
-    """Draw a group of bars for each row. bars: (value of a row, label, colour)"""
+    """Draw bars for each row, and a line between rows of different taps. bars: (value of a row, label, colour)"""
     width = 0.8 / len(bars)
     for place, row in enumerate(chosen):
         for i, (value, label, colour) in enumerate(bars):
             if value(row):
                 panel.bar(place + (i - (len(bars) - 1) / 2) * width, value(row), width, color=colour,
                           label=label if place == 0 else None)
-    panel.set_xticks(range(len(chosen)), [f"{row['post']}, M = {row['taps']:.0f}" for row in chosen], rotation=75)
+    panel.set_xticks(range(len(chosen)), [row["post"] for row in chosen], rotation=90)
+    panel.set_xlim(-0.6, len(chosen) - 0.4)
+    for taps in dict.fromkeys(row["taps"] for row in chosen):
+        places = [place for place, row in enumerate(chosen) if row["taps"] == taps]
+        panel.text(sum(places) / len(places), 0.985, f"M = {taps:.0f}", ha="center", va="top", fontsize=9,
+                   transform=panel.get_xaxis_transform())
+        if places[0] > 0:
+            panel.axvline(places[0] - 0.5, color=GREY, linewidth=0.8)
 
 
 def draw_post(out):
