@@ -13,7 +13,7 @@
 struct lw_comm {
     MPI_Comm world;             /* a duplicate of MPI_COMM_WORLD */
     MPI_Comm notices;           /* a second duplicate, for messages that may come at any time */
-    bool has_told;              /* this rank has asked the others to leave their work */
+    bool has_told;              /* this rank has asked all others to leave their work */
     int rank, size;
     int node_rank, node_size;
     char host[64];
@@ -225,7 +225,7 @@ int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err)
     static const struct launcher {
         const char *size, *rank;
     } launchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, {"PMI_SIZE", "PMI_RANK"},
-                     {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};      /* inner launchers first */
+                     {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};      /* inner launchers come first */
     const struct launcher *its = NULL;
     *rank = comm->rank;
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
@@ -268,7 +268,7 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
         return LW_OK;
     if (first == comm->rank)
         err->code = code;
-    if (first == comm->rank && err->rank < 0) {     /* an error that was agreed on before keeps its rank and host */
+    if (first == comm->rank && err->rank < 0) {     /* an error of an earlier agreement keeps its rank and host */
         err->rank = comm->rank;
         memcpy(err->host, comm->host, sizeof err->host);
     }
@@ -293,7 +293,7 @@ int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struc
 {
     enum { PART = 256 };
     const int64_t length = (int64_t)strlen(text);
-    int64_t end = length + 1;       /* becomes the bytes of rank 0's text, final zero included */
+    int64_t end = length + 1;       /* bytes of rank 0's text, final zero included, after the broadcast */
     lw_comm_broadcast(comm, &end, sizeof end);
     int rc = LW_OK;
     for (int64_t first = 0; first < end; first += PART) {

@@ -42,7 +42,7 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err);
 /** Check that a text of any length is the same on all ranks. LW_ECONFIG: "`what` differs: rank 0 has ..., ...". Collective. */
 int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struct lw_error *err);
 
-void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes);        /* rank 0's data, any size. Collective. */
+void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes);        /* rank 0's data, any size, to all. Collective. */
 int64_t lw_comm_min(struct lw_comm *comm, int64_t value);                       /* Collective. */
 int64_t lw_comm_max(struct lw_comm *comm, int64_t value);                       /* Collective. */
 int64_t lw_comm_sum(struct lw_comm *comm, int64_t value);                       /* Collective. */
@@ -55,7 +55,7 @@ void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double 
 /** Gather `bytes` bytes of every rank on every rank, as [size][bytes]. Collective. */
 void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void *all);
 
-/* Bytes that lw_comm_collect sends at a time. MPI buffers one or two parts of this size on ranks that pass sums on. */
+/* Bytes that lw_comm_collect sends at a time. MPI buffers one or two pieces of this size on ranks that pass sums on. */
 #define LW_COLLECT_BYTES ((int64_t)8 << 20)
 
 /** Add up `count` doubles of every rank on rank `root`, in place; other ranks' values stay. The sums are exact if in each place at

@@ -16,12 +16,12 @@ struct lw_halo {
     int64_t length;             /* halo of one channel */
 
     char *carry;                /* packed: [n_channels][halo] or [halo][n_channels] */
-    char *outgoing, *incoming;  /* packed messages; NULL if the halo is contiguous in a slot, so that no packing is needed */
+    char *outgoing, *incoming;  /* packed messages; NULL: the halo is contiguous in a slot and needs no packing */
 
     MPI_Request *requests;
     int n_requests, max_requests;
 
-    /* valid between begin and end */
+    /* valid between lw_halo_begin and lw_halo_end */
     struct lw_block block;
     char *samples;
     int source;                 /* the rank that sends this rank's halo, or FROM_CARRY, or NOWHERE: it needs none */

@@ -35,7 +35,7 @@ int64_t lw_response_work(int64_t points) { return 3 * points; }
 static void load(const double *taps, int64_t n, int parts, int64_t points, double *grid)
 {
     memset(grid, 0, (size_t)points * 2 * sizeof *grid);
-    int64_t reversed = 0;       /* the bits of m in reverse order */
+    int64_t reversed = 0;       /* m with its bits in reverse order */
     for (int64_t m = 0; m < n; m++) {
         grid[2 * reversed] = taps[m * parts];
         grid[2 * reversed + 1] = parts == 2 ? taps[m * parts + 1] : 0;
@@ -46,7 +46,7 @@ static void load(const double *taps, int64_t n, int parts, int64_t points, doubl
     }
 }
 
-/* Make one transform of 2 `half` points of two transforms of `half` points that lie one behind the other, in place. */
+/* Merge two transforms of `half` points, which lie one behind the other, into one of 2 `half` points, in place. */
 static void merge(double *low, int64_t half, const double *turns, int64_t step)
 {
     double *const high = low + 2 * half;

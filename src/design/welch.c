@@ -13,8 +13,8 @@ struct lw_welch {
     int64_t n;
     int n_threads;
     double scale;                       /* 2 / (rate sum_m w[m]^2): the factor in P[k] for 0 < k < n / 2 */
-    double *window;                     /* [n] */
-    double *work;                       /* [n_threads][doubles] */
+    double *window;                     /* [n] the Hann window */
+    double *work;                       /* [n_threads][doubles] data of each thread's transform */
     int64_t doubles;
     struct lw_transform *transform;
 };

@@ -15,10 +15,10 @@ int64_t lw_whitened_taps(int64_t n_taps, int64_t n) { return n_taps + 2 * n - 4;
 struct whitener {
     const struct lw_whiten_spec *spec;
     int64_t points;                     /* length of the transforms that convolve: a power of two, >= the whitened taps */
-    struct lw_transform *forward, *backward;            /* transforms of length `points` */
+    struct lw_transform *forward, *backward;            /* forward and backward, of length `points` */
     struct lw_transform *of_segment, *from_segment;     /* forward and backward, of length n */
     double *weight;                     /* [points]: the transform of w, divided by `points` */
-    double *work;                       /* [n_threads + 1][doubles] */
+    double *work;                       /* [n_threads + 1][doubles] data of each thread's transform, and find_weight's */
     int64_t doubles;                    /* doubles for the data of one transform of either length */
 };
 

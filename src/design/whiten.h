@@ -19,8 +19,8 @@ struct lw_whiten_spec {
     const double *filters;      /* [n_filters][n_taps], or [n_filters][n_taps][2] */
     int n_filters;
     int64_t n_taps;
-    int parts;                  /* 2: complex taps */
-    const double *spectrum;     /* [n / 2 + 1] */
+    int parts;                  /* doubles of a tap: 2 if complex, else 1 */
+    const double *spectrum;     /* [n / 2 + 1] S */
     int64_t n;                  /* samples of q, even, at least 4 */
     double rate_hz, low_hz, high_hz;
     int n_threads;

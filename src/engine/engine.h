@@ -3,10 +3,10 @@
  *     type->create -> op_plan (pure) -> op_bytes (pure) -> op_create -> slot_create, `depth` times
  *                                         then, per round:  fill slot->input, submit ... wait, take slot->products
  *
- * An operation ("op") is what a job asks of an engine: filters, types, layout and the largest block. A slot is one set of buffers
- * of the pipeline. submit hands a filled slot to the engine's own threads or streams and returns; wait blocks until the products of
- * that slot are complete. Slots are served in the order of submission. submit and wait allocate nothing. The main thread
- * makes all calls but type->warm_up (engine/warm_up.h). Results depend neither on the size of blocks nor on slots and threads. */
+ * An operation ("op") is what a job asks of an engine: filters, types, layout and the largest block. A slot is a set of buffers for
+ * one block. submit hands a filled slot to the engine's own threads or streams and returns; wait blocks until the products of that
+ * slot are complete. Slots are served in the order of submission. submit and wait allocate nothing. The main thread makes all calls
+ * but type->warm_up (engine/warm_up.h). Results depend neither on the size of blocks nor on slots and threads. */
 #pragma once
 
 #include "base/error.h"
@@ -91,7 +91,7 @@ struct lw_op_spec {
     enum lw_layout layout;
     enum lw_nan nan;
     int64_t n_channels;         /* channels of the whole data set */
-    int64_t n_outputs;          /* outputs y on the whole axis, before interpolation; 0: not known. Segments are not much longer */
+    int64_t n_outputs;          /* outputs y on the whole axis, before interpolation; 0: not known. No segment is much longer */
     union {
         struct lw_ols_spec ols;
         struct lw_conv2d_spec conv2d;
@@ -121,7 +121,7 @@ struct lw_op_product {
     int64_t row_bytes;          /* table: bytes of a row */
     int64_t sample_rows;        /* table: most rows per sample of the axis */
     int64_t beyond;             /* table: samples beyond a block's own that also give rows */
-    int64_t least_rows;         /* table: least room in rows, unless a block cannot have as many */
+    int64_t least_rows;         /* table: least room in rows; less only if no block can have as many rows */
 };
 
 /* Most products of an operation. */
@@ -228,8 +228,8 @@ struct lw_bytes {
 
 /* Values that were lost because an output of integers or halves cannot hold them. */
 struct lw_loss {
-    int64_t n_saturated;        /* values beyond the type's range after rounding; infinities count for integers only */
-    int64_t n_nan;              /* NaN that became 0, in integers */
+    int64_t n_saturated;        /* number of values beyond the type's range after rounding; infinities count for integers only */
+    int64_t n_nan;              /* number of NaN that became 0 in integers */
 };
 
 /* A product of a block. */
@@ -257,12 +257,12 @@ struct lw_part {
 struct lw_slot {
     void *input;
     struct lw_slot_product products[LW_OP_PRODUCTS];
-    struct lw_block block;      /* set by submit */
+    struct lw_block block;      /* the block that was submitted last */
 
     /* set by wait: number of non-finite own samples of the block (not of its halo); channel and own sample of the lowest */
     int64_t n_not_finite;
     int64_t not_finite_channel, not_finite_sample;
-    int64_t not_finite_column;  /* conv2d: the first such pixel of that row */
+    int64_t not_finite_column;  /* conv2d: the first non-finite pixel of this row */
     bool is_out_of_range;       /* set by wait: some power is too large or too small for the stored float32 or float64 */
     struct lw_loss loss;        /* set by wait: losses in the block's outputs */
     double busy_seconds;        /* set by wait: from start to end of this slot's work, less any time shared with the slot before */
@@ -328,7 +328,7 @@ struct lw_engine {
     char device_id[LW_DEVICE_ID];       /* name of the device, the same on every rank that uses it: "GPU-..."; "": no device */
     char device_cores[96];      /* file that lists the cores nearest to the device, for lw_proc_stay_on; "": no such file */
     int device_ranks;           /* ranks that use this device, this one included; 0 until lw_devices_settle has counted them */
-    char warning[256];          /* warning about this rank's resources; those of all ranks become one message; "": none */
+    char warning[256];          /* warning about this rank's resources; the warnings of all ranks become one message; "": none */
 };
 
 void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */

@@ -15,7 +15,7 @@ enum { MAX_ORIGIN = 80 };
 
 struct lw_options {
     int n_values;
-    struct lw_option_value *values;       /* [n_values], in table order */
+    struct lw_option_value *values;       /* [n_values] one for each option, in table order */
 };
 
 static struct lw_option_value *find(const struct lw_options *options, const char *name)

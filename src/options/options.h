@@ -50,10 +50,10 @@ struct lw_option {
     const char *name;           /* the name without the dashes */
     enum lw_option_group group;
     enum lw_option_kind kind;
-    const char *argument;       /* shown in help: "FILE:/dataset"; NULL for flags and choices */
+    const char *argument;       /* placeholder of the value in help: "FILE:/dataset"; NULL for flags and choices */
     const char *fallback;       /* default as text; NULL: none, and lw_options_given is false until the option is set */
     const char *choices;
-    double minimum, maximum;    /* limits of numbers (BYTES: only the minimum); equal: no limits */
+    double minimum, maximum;    /* limits of numbers (BYTES: only the minimum); equal limits: none */
     const char *help;           /* its first sentence alone tells what the option is for; the printer wraps it */
     const char *within;         /* the owner: the option whose value holds this option behind a comma, as in --cluster 5,filters or
                                    --noise rms,every=1h; NULL: none. A job file may also have a line for this option */

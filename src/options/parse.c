@@ -173,7 +173,7 @@ enum lw_parse lw_parse_bytes(const char *text, int64_t *value)
     const int power = parse_suffix(&at, "kKmMgGtT", 2);
     skip_bytes_unit(&at, power > 0);
     if (at > behind && at[-1] == ' ')
-        return LW_PARSE_MALFORMED;          /* blanks, but no unit behind them */
+        return LW_PARSE_MALFORMED;          /* the text has blanks, but no unit behind them */
     if (*at || (fraction && !power))
         return LW_PARSE_MALFORMED;
 
@@ -190,7 +190,7 @@ enum lw_parse lw_parse_bytes(const char *text, int64_t *value)
 enum lw_parse lw_parse_real(const char *text, double *value)
 {
     if (!isdigit((unsigned char)*text) && !strchr("+-.", *text))
-        return LW_PARSE_MALFORMED;          /* blanks, inf, nan and the empty text */
+        return LW_PARSE_MALFORMED;          /* this refuses blanks, inf, nan and the empty text */
     char *end;
     const double number = strtod(text, &end);
     if (end == text || *end)
@@ -227,7 +227,7 @@ static enum lw_parse parse_quantity(const char *text, const struct unit *units, 
     char *end;
     const long double number = strtold(text, &end);
     if (end == text || (size_t)(end - text) > strspn(text, "+-.0123456789eE"))
-        return LW_PARSE_MALFORMED;          /* no number, or not a decimal one */
+        return LW_PARSE_MALFORMED;          /* no number, or a number that is not decimal */
     const char *const name = end + strspn(end, " ");
     const struct unit *unit = units;
     while (*end && unit->name && strcmp(unit->name, name) != 0)
@@ -326,7 +326,7 @@ int lw_nearness(const char *text, const char *candidate)
 {
     const size_t length = strlen(text);
     if (length > 1 && strncmp(text, candidate, length) == 0)
-        return 1;                           /* an abbreviation: --seg for --segment */
+        return 1;                           /* the text is an abbreviation: --seg for --segment */
     const int distance = lw_edit_distance(text, candidate);
     return distance <= (int)(1 + length / 4) && distance < (int)length ? distance : -1;
 }

@@ -7,7 +7,7 @@
 enum lw_parse {
     LW_PARSE_OK,
     LW_PARSE_MALFORMED,         /* not a number of that kind, or something follows the number */
-    LW_PARSE_TOO_LARGE,         /* well written, but too large for the type */
+    LW_PARSE_TOO_LARGE,         /* a number of that kind, but too large for the type */
 };
 
 /** Parse a whole number: 4096, -3, 2^20, 10k, 1.5M, 2G, 1T, 1e6. Suffixes are powers of 1000. Values are set only on success. */

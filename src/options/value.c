@@ -11,7 +11,7 @@
 
 static bool has_limits(const struct lw_option *option) { return option->minimum < option->maximum; }
 
-/* Text of a limit; whole numbers have no decimal point. */
+/* Return a limit as text; whole numbers have no decimal point. */
 static const char *limit_text(double limit, char text[32])
 {
     snprintf(text, 32, fabs(limit) < 1e15 && limit == floor(limit) ? "%.0f" : "%g", limit);

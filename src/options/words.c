@@ -111,7 +111,7 @@ int lw_expand_variables(const char *text, lw_variable_fn *variable, const void *
     out[0] = '\0';
     for (const char *at = text; *at;) {
         const bool is_sign = at[0] == '\\' && (at[1] == '#' || at[1] == ';');
-        const size_t escaped = is_sign ? 1 : strncmp(at, "\\${", 3) == 0 ? 2 : 0;  /* bytes that a backslash escapes */
+        const size_t escaped = is_sign ? 1 : strncmp(at, "\\${", 3) == 0 ? 2 : 0;  /* number of bytes that a backslash escapes */
         int rc;
         if (escaped == 0 && strncmp(at, "${", 2) == 0) {
             const char *const end = strchr(at, '}');

@@ -28,7 +28,7 @@ int64_t lw_sfft_window_half(const struct lw_sfft_window_spec *spec)
 
 int64_t lw_sfft_window_bytes(const struct lw_sfft_window_spec *spec)
 {
-    const int64_t factor = lw_sfft_window_half(spec) + 1;      /* only while the window is computed */
+    const int64_t factor = lw_sfft_window_half(spec) + 1;      /* doubles that are held only while the window is computed */
     return (2 * lw_sfft_window_half(spec) + 1 + factor + LW_SFFT_RESPONSE_SIZE) * (int64_t)sizeof(double);
 }
 

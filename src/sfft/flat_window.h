@@ -25,7 +25,7 @@ LW_C_BEGIN
 #define LW_SFFT_RESPONSE_SIZE ((int)(LW_SFFT_WINDOW_RANGE * LW_SFFT_RESPONSE_STEPS) + 4)
 
 struct lw_sfft_window_spec {
-    int64_t n_buckets;              /* B */
+    int64_t n_buckets;              /* B, the buckets of the spectrum */
     double tolerance;               /* largest |G| beyond `reach` */
     double reach;                   /* distance from the bucket's centre, buckets */
     double length;                  /* taps per bucket: the window has about length x B taps */
@@ -33,7 +33,7 @@ struct lw_sfft_window_spec {
 
 struct lw_sfft_window {
     struct lw_sfft_window_spec spec;
-    int64_t half;                   /* h; there are 2 h + 1 taps */
+    int64_t half;                   /* h: the window has 2 h + 1 taps */
     double *taps;                   /* [2 h + 1], g[i] is element i + h; owned */
     double energy;                  /* sum of g^2: the variance that white noise of variance 1 has in a bucket */
     double *response;               /* [LW_SFFT_RESPONSE_SIZE] element i is G((i - 1) / LW_SFFT_RESPONSE_STEPS); owned */

@@ -25,8 +25,8 @@ struct lw_sfft_model {
     int n_threads;
 
     int64_t capacity, n_lines;
-    int64_t *frequency;                             /* [capacity] */
-    double complex *amplitude;                      /* [capacity] */
+    int64_t *frequency;                             /* [capacity] frequency of each line */
+    double complex *amplitude;                      /* [capacity] x, the amplitude of each line */
 
     int64_t *bucket[LW_SFFT_STAGES];                /* [capacity] nearest bucket of each line */
     double (*gain[LW_SFFT_STAGES])[3];              /* [capacity] G of the bucket left of the nearest, the nearest, right of it */

@@ -38,7 +38,7 @@ static int64_t even_size(const struct lw_sfft_spec *spec, double least)
 {
     int64_t size = LEAST_BUCKETS;
     while ((double)size < least || (spec->is_at_hand && size % 3 == 0))
-        size = size % 3 == 0 ? size / 3 * 4 : size / 2 * 3;     /* alternates between 2^a and 3 2^a */
+        size = size % 3 == 0 ? size / 3 * 4 : size / 2 * 3;     /* sizes alternate between 2^a and 3 2^a */
     return size;
 }
 
@@ -68,7 +68,7 @@ struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec)
     const double load = (double)n_lines / most_lines_per_bucket;
     /* number of buckets at which equal lines stand three standard deviations above the noise */
     const double least = spec->has_snr ? fmax(load, pow(3 * deviation(spec, n_lines, 1), 2)) : load;
-    int64_t room = spec->n / 4;             /* samples */
+    int64_t room = spec->n / 4;             /* samples that further attempts may read */
     for (int a = 0; a < LW_SFFT_ATTEMPTS; a++) {
         const int64_t n_buckets = even_size(spec, least) * growth[a];
         struct lw_sfft_attempt attempt = attempt_of(&plan, n_buckets, bits_per_shift(spec, n_lines, n_buckets, a));

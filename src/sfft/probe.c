@@ -39,10 +39,10 @@ struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec)
     return plan;
 }
 
-/* exp(-2 pi i k / n) */
+/* Return exp(-2 pi i k / n). */
 static double complex root(int64_t k, int64_t n) { return cexp(-2 * M_PI * I * (double)k / (double)n); }
 
-/* exp(-2 pi i k t / n) as the previous turn times a step; computed directly every FRESH values, to bound rounding. */
+/* Return exp(-2 pi i k t / n): the previous turn times a step, or every FRESH values computed directly, to bound rounding. */
 static double complex next_turn(double complex turn, double complex step, int64_t k, int64_t t, int64_t n)
 {
     enum { FRESH = 256 };
@@ -110,7 +110,7 @@ int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, st
     double complex *const parts = folded + n_buckets;
     double energies[MOST_ENERGIES];
     memset(folded, 0, (size_t)n_buckets * sizeof *folded);
-    for (int64_t i = -half; i <= half; i++)         /* windowed samples, folded to one period of the buckets */
+    for (int64_t i = -half; i <= half; i++)         /* windowed samples, added up modulo n_buckets */
         folded[lw_mod(i, n_buckets)] += stage->window->taps[i + half] * x[i + half];
     split(folded, n_buckets, parts);
     const int64_t count = measure_energies(layout, parts, energies);

@@ -18,7 +18,7 @@ struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec);
 
 /* Result of a probe, per sample. */
 struct lw_sfft_probe {
-    double power;                   /* mean |x|^2 */
+    double power;                   /* mean |x|^2 of the samples */
     double noise_power;             /* the part of `power` that is white noise */
 };
 

@@ -13,14 +13,14 @@ struct lw_sfft_wanted {
     int64_t place;                  /* index in the concatenated rows of the stages */
 };
 
-/* One contiguous read, and the wanted samples in it. */
+/* A span: one contiguous read, and the wanted samples in it. */
 struct lw_sfft_span {
-    int64_t first, count;           /* samples on the axis */
-    int64_t begin, end;             /* range in `wanted` */
+    int64_t first, count;           /* first sample on the axis, and number of samples */
+    int64_t begin, end;             /* range of its wanted samples in `wanted` */
 };
 
 struct lw_sfft_samples {
-    int64_t total;                  /* samples of all ranks, the length of all rows together */
+    int64_t total;                  /* wanted samples of all ranks: the length of all rows together */
     struct lw_sfft_wanted *wanted;  /* [count] this rank's samples, sorted; owned */
     int64_t count;
     struct lw_sfft_span *spans;     /* [n_spans]; owned */

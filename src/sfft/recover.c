@@ -26,17 +26,17 @@ struct lw_sfft {
     const struct lw_sfft_layout *layout;
     int n_threads;
     void *memory;                                   /* single allocation that holds everything below */
-    double complex *measured[LW_SFFT_PLANES];       /* [B] */
+    double complex *measured[LW_SFFT_PLANES];       /* [B] the buckets that the caller fills */
     double complex *rest[LW_SFFT_PLANES];           /* [B] measured minus the model */
     struct lw_sfft_model model;
     double noise_power;                             /* noise per sample, latest estimate */
 
-    struct candidate *candidates;                   /* [most buckets of a stage] */
-    double *energies;                               /* [most buckets of a stage] */
-    int64_t *changed;                               /* [capacity] lines that a peeling step changed, and by how much */
-    double complex *change;                         /* [capacity] */
-    bool *keep;                                     /* [capacity] */
-    struct lw_sfft_line *lines;                     /* [capacity] */
+    struct candidate *candidates;                   /* [most buckets of a stage] a candidate for each bucket */
+    double *energies;                               /* [most buckets of a stage] |rest|^2 of each bucket */
+    int64_t *changed;                               /* [capacity] lines that a peeling step changed */
+    double complex *change;                         /* [capacity] the changes of their amplitudes */
+    bool *keep;                                     /* [capacity] lines that stay in the model */
+    struct lw_sfft_line *lines;                     /* [capacity] the lines of the result */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan)
         const struct lw_sfft_window_spec window = lw_sfft_plan_window(plan, a);
         bytes += lw_sfft_window_bytes(&window);
     }
-    return bytes + lw_sfft_capacity(plan) * (int64_t)sizeof *counted.lines;       /* qsort may copy the lines */
+    return bytes + lw_sfft_capacity(plan) * (int64_t)sizeof *counted.lines;       /* + copies of the lines, which qsort may make */
 }
 
 double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift)
@@ -156,7 +156,7 @@ struct sight {
     double complex u[LW_SFFT_SHIFTS];
     double total;                   /* sum of |u|^2 */
     double magnitudes;              /* sum of |u| */
-    double least;                   /* least energy of a line */
+    double least;                   /* least energy that a line must have */
     double most_left;               /* most energy that the line may leave unexplained */
 };
 
@@ -327,7 +327,7 @@ static int64_t peel(const struct look *look, bool is_blind)
     for (int round = 0, step = 0; round < LW_SFFT_ROUNDS && step < LW_SFFT_TOLERANCES; round++) {
         const int64_t n_lines = look->sfft->model.n_lines;
         int64_t found = 0;
-        for (int s = look->n_stages - 1; s >= 0; s--)       /* stages with most buckets first */
+        for (int s = look->n_stages - 1; s >= 0; s--)       /* the stages with most buckets come first */
             if (look->sfft->layout->stages[s].spec.n_shifts > 1)
                 found += peel_stage(look->sfft, s, tolerances[step]);
         const double now = power_left(look->sfft, 0);

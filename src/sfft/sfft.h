@@ -58,7 +58,7 @@ static inline int64_t lw_sfft_dense_samples_bytes(int64_t n, bool is_real)
     return (is_real ? n / 2 + 1 : n) * 2 * (int64_t)sizeof(double);
 }
 
-/** Return the most bytes that FFTW allocates itself, beside the n samples of a transform in place, as measured. */
+/** Return the most bytes, as measured, that FFTW allocates itself beside the n samples of a transform in place. */
 int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real);
 
 /* Action if the lines do not explain the signal: dense transform, error, or a partial result. */
@@ -68,9 +68,9 @@ struct lw_published_choice;
 
 /* The request of a job. */
 struct lw_sfft_request {
-    struct lw_sfft_spec spec;       /* spec of each channel, or of each piece with --window */
+    struct lw_sfft_spec spec;       /* what is searched in each channel, or with --window in each piece */
     bool has_pieces;                /* --window: pieces of spec.n samples that begin `hop` samples apart */
-    int64_t n_pieces, hop;          /* 1 and 0 without --window */
+    int64_t n_pieces, hop;          /* number of pieces, and samples from one to the next; 1 and 0 without --window */
     enum lw_sfft_algorithm algorithm;
     enum lw_sfft_fallback fallback;
     bool refines;                   /* report tones at any frequency instead of lines: sfft/tones/tones.h */
@@ -89,7 +89,7 @@ struct lw_sfft_plan {
     struct lw_sfft_spec spec;
     struct lw_sfft_window_spec window;              /* n_buckets is that of the attempt: lw_sfft_plan_window */
     struct lw_sfft_attempt attempts[LW_SFFT_ATTEMPTS];
-    int n_attempts;                 /* 0: more than n/4 samples would be read; the dense transform is better */
+    int n_attempts;                 /* 0: the dense transform is better: sparsity > n/16, or more than n/4 samples would be read */
 };
 
 /** Choose buckets, shifts and attempts. The attempts read at most n/4 samples together. For an unknown signal-to-noise ratio
@@ -137,7 +137,7 @@ double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift);
 
 struct lw_sfft_line {
     int64_t frequency;
-    double re, im;                  /* X[f] */
+    double re, im;                  /* X[f], real and imaginary part */
     double offset;                  /* distance from f in bins: 0, except for tones (sfft/tones/tones.h) */
 };
 
@@ -149,7 +149,7 @@ struct lw_sfft_result {
     bool is_explained;              /* is_noise, and no line above the detection limit can be missing */
     double residual;                /* estimated energy that the reported lines leave, as a part of the signal's energy */
     double noise_power;             /* variance of the white noise in the rest, per sample */
-    double detection_limit;         /* least |X| that stands out from that noise */
+    double detection_limit;         /* least |X| that stands out from this noise */
 };
 
 /** Find the lines from the stages of attempts 0 .. attempt; the caller has filled all of them. */

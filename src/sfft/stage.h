@@ -20,7 +20,7 @@
 
 LW_C_BEGIN
 
-#define LW_SFFT_SHIFTS 48           /* enough for r = 1 and any n */
+#define LW_SFFT_SHIFTS 48           /* most shifts of a stage: enough for r = 1 and any n */
 #define LW_SFFT_ATTEMPTS 3
 #define LW_SFFT_STAGES 16           /* most stages of all attempts; LW_SFFT_PLANES: most planes of buckets, one for each shift */
 #define LW_SFFT_PLANES 256
@@ -28,7 +28,7 @@ LW_C_BEGIN
 /* The chosen parameters of a stage; they and the seed determine everything else. */
 struct lw_sfft_stage_spec {
     int64_t n;                      /* samples of the signal */
-    int64_t n_buckets;              /* B, even if there are several shifts */
+    int64_t n_buckets;              /* B; an even number if there are several shifts */
     int n_shifts;                   /* D; with 1 the stage cannot locate lines */
     uint64_t seed;
 };

@@ -33,13 +33,13 @@ struct lw_convolution {
     int64_t n_samples, n_outputs;
     int64_t n_taps, look_ahead, reference;      /* reference: the index of the reference tap */
     enum lw_boundary boundary;
-    int64_t margin;             /* outputs computed beyond each side of a window, as far as there are any */
+    int64_t margin;             /* outputs to add on each side of a window, as far as the data has any */
 };
 
 /* Some outputs of a convolution, and the samples [begin, end) that they need. A convolution of these samples alone, with the same
  * boundary, gives the same outputs; the boundary only matters where an end is also an end of the data. */
 struct lw_excerpt {
-    int64_t first, n_outputs;   /* numbered as in the whole convolution; n_outputs 0: the window has none */
+    int64_t first, n_outputs;   /* numbered as in the whole convolution; n_outputs 0: the window has no outputs */
     int64_t lead, n_wanted;     /* outputs before the window (its margin), and outputs in the window */
     int64_t begin, end;
     int64_t look_ahead;         /* look_ahead of the convolution of these samples alone */

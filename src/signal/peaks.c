@@ -44,7 +44,7 @@ int lw_peaks_compare(const void *left, const void *right)
 struct run {
     const struct lw_crossing *crossings;
     struct lw_peak *rows;
-    int64_t n, head, tail;              /* crossings; the queue is rows[head .. tail).channel */
+    int64_t n, head, tail;              /* number of crossings; the queue is rows[head .. tail).channel */
 };
 
 static bool is_stronger(const struct run *run, int64_t a, int64_t b)
@@ -160,7 +160,7 @@ static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossi
     return found;
 }
 
-/* ---- series; the choice between series and images --------------------------------------------------------------------------- */
+/* ---- series; the choice between series and images -------------------------------------------------------------------- */
 
 /* A run holds the crossings of one channel and one filter, or of one channel and all filters if `clusters_filters`. */
 static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)

@@ -75,7 +75,7 @@ struct lw_post {
 };
 
 struct lw_reach {
-    int before, after;          /* samples of y */
+    int before, after;          /* reach, in samples of y */
 };
 
 int lw_post_rate(struct lw_post post);
@@ -130,7 +130,7 @@ static inline int lw_post_place(int64_t n, int64_t i)
 /* The weights of y[i + k - LW_POST_REACH] in the outputs of sample i, and their stencils. */
 struct lw_post_weights {
     double weights[LW_POST_SPAN][LW_POST_MOST_RATE];    /* [k][phase r] */
-    int begin[2], end[2];       /* stencils as ranges of k: [0] of phase 0, [1] of all other phases together */
+    int begin[2], end[2];       /* stencils as ranges of k: [0] for phase 0, [1] for all other phases together */
 };
 
 /** Find the weights at a place; all zero if an axis of n samples has no such place. @param post  rate > 1 */

@@ -63,7 +63,7 @@ struct lw_rounds {
     enum lw_split split;                /* never AUTO: see lw_rounds_resolve_split */
     int64_t slice;                      /* most outputs of the axis for a rank in a round, a multiple of the unit */
     int64_t group;                      /* most channels for a rank in a round, a multiple of the channel unit */
-    int64_t n_groups;                   /* channel groups of a job without stripes */
+    int64_t n_groups;                   /* groups into which all channels are divided, without regard to stripes */
     int64_t n_rounds;                   /* rounds of all stripes and all their channel groups */
 };
 

@@ -50,13 +50,13 @@ struct lw_search {
                                    outputs behind the last stretch to the last */
     double threshold;           /* SNR, > 0 */
     enum lw_sign sign;          /* LW_SIGN_BOTH if outputs are complex */
-    int64_t cluster;            /* outputs, 0 .. LW_SEARCH_MOST_CLUSTER */
+    int64_t cluster;            /* distance within which crossings are neighbours, outputs, 0 .. LW_SEARCH_MOST_CLUSTER */
     bool clusters_filters;      /* crossings of all filters are neighbours */
     int64_t every;              /* D, the outputs of a block, 1 .. LW_SEARCH_MOST_EVERY */
     unsigned values;            /* statistics of blocks, LW_BLOCK_* */
 };
 
-unsigned lw_search_products(const struct lw_search *search);    /* never 0 */
+unsigned lw_search_products(const struct lw_search *search);    /* bits of the products wanted, never 0 */
 
 /** Return whether anything but the series is wanted. */
 bool lw_search_is_needed(const struct lw_search *search);

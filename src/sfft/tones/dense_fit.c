@@ -44,9 +44,9 @@ struct fit {
     const double *spectrum;
     int n_threads;
     int64_t capacity;
-    struct tone *tones;                 /* [capacity]; owned, like peaks */
+    struct tone *tones;                 /* [capacity] strongest first; owned, like peaks */
     int64_t n_tones;
-    struct lw_sfft_line *peaks;         /* [2 capacity] */
+    struct lw_sfft_line *peaks;         /* [2 capacity] peaks of the spectrum; at the end the tones as lines */
     double noise;                       /* mean |X|^2 of the noise */
     double energy;                      /* energy of the whole spectrum */
 };
@@ -74,7 +74,7 @@ static double complex coefficient(const struct fit *fit, int64_t f)
     return CMPLX(x[0], is_mirror ? -x[1] : x[1]);
 }
 
-/* ---- what tones are at a place ------------------------------------------------------------------------------------------ */
+/* ---- contributions of tones to a coefficient ------------------------------------------------------------------------- */
 
 static double cotangent(double bins, double n) { return 1 / tan(M_PI * bins / n); }
 
@@ -298,7 +298,7 @@ static bool prune(struct fit *fit)
     return fit->n_tones < before;
 }
 
-/* ---- what the tones leave --------------------------------------------------------------------------------------------- */
+/* ---- the rest: the spectrum minus the tones -------------------------------------------------------------------------- */
 
 static double weight_at(const struct fit *fit, int64_t f) { return lw_sfft_multiplicity(fit->spec, f); }
 
@@ -361,7 +361,7 @@ static struct rest look_around(const struct fit *fit, const struct lw_sfft_line 
     return all;
 }
 
-/* Return whether the tones leave no more energy than the lines of `result`, apart from surplus lines, which may be noise.
+/* Return whether the tones leave no more energy than the lines of `result`, plus what surplus lines of noise may hold.
  * @param tones  residual and detection_limit are set; fit->peaks receives the tones as lines, by frequency */
 static bool are_better(const struct fit *fit, int64_t reach, const struct lw_sfft_result *result, struct lw_sfft_result *tones)
 {

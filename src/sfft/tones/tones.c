@@ -226,7 +226,7 @@ struct lw_sfft_line lw_sfft_tones_line(const struct lw_sfft_tones *t, const stru
 
 /* ---- which lines are tones, and about where -------------------------------------------------------------------------- */
 
-/* A line counts as leakage if it is at most this many times what a tone there before, half-way between frequencies, leaks to it. */
+/* A line counts as leakage if it is at most this many times what a stronger new tone, half-way between frequencies, leaks to it. */
 static const double leakage_margin = 1.5;
 
 static bool may_be_leakage(const struct lw_sfft_tones *t, const struct lw_sfft_line *line, int64_t first)
@@ -279,8 +279,7 @@ int64_t lw_sfft_tones_seed(struct lw_sfft_tones *t, const struct lw_sfft_line *l
 
 /* ---- frequencies and amplitudes of all tones at a time ---------------------------------------------------------------- */
 
-/* Most Gauss-Newton steps; most conjugate-gradient iterations in each, which end when the gradient is gradient_enough of its
- * first. */
+/* Most Gauss-Newton steps; most conjugate-gradient iterations in a step, unless the gradient falls to this part before. */
 enum { STEPS = 16, GRADIENTS = 20 };
 static const double gradient_enough = 1e-3;
 

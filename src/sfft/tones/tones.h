@@ -55,12 +55,12 @@ struct lw_sfft_tones {
     int64_t n_samples, n_fitted;    /* samples in all rows, and in the rows that are fitted */
 
     const double *samples;          /* borrowed: (re, im) in the order of the rows */
-    struct lw_sfft_tone *tones;     /* [capacity]; owned, like all arrays below */
+    struct lw_sfft_tone *tones;     /* [capacity] the tones found; owned, like all arrays below */
     int64_t n_tones;
     double complex *rest;           /* [samples] samples minus the tones */
     double complex *image;          /* [samples] work array of the fit, like those below */
-    struct lw_sfft_tone_part *part; /* [3][capacity] */
-    double *scale;                  /* [capacity] */
+    struct lw_sfft_tone_part *part; /* [3][capacity] work arrays of the fit */
+    double *scale;                  /* [capacity] units of the offsets in a step */
 };
 
 /* The two parts of a tone in a linear map: `flat` is constant over the signal, `slope` is weighted with t / n - 1/2. */
