@@ -21,5 +21,5 @@ LW_JOBS(LW_JOB)
 /** The jobs, NULL-ended. */
 extern const struct lw_job_ops *const lw_jobs[];
 
-/** Return the job of that name; NULL if there is none. */
+/** Return the job of a name; NULL if there is none. */
 const struct lw_job_ops *lw_job_find(const char *name);

@@ -141,7 +141,7 @@ static bool has_times(const char *text)
     return false;
 }
 
-/* Make, scale and measure the bank. Rank 0 only. */
+/* Make, scale, measure and report the bank. Rank 0 only. */
 static int make(const struct lw_options *given, const char *name, struct lw_bank *bank, struct lw_error *err)
 {
     int k = 0, rc;

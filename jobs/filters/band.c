@@ -176,8 +176,8 @@ static int make_one(const struct request *request, struct lw_bank *bank, struct 
 
 /* The filters before they are joined: each is a bank of its own. */
 struct parts {
-    struct lw_bank *banks;          /* [count] */
-    struct trial *trials;           /* [count] */
+    struct lw_bank *banks;          /* [count] banks of one filter */
+    struct trial *trials;           /* [count] trial that gave each filter */
     int count;
 };
 

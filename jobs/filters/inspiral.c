@@ -32,7 +32,7 @@ static const struct lw_option options[] = {
 /* The orbit of one filter; times in samples. */
 struct orbit {
     double mass_1, mass_2;              /* solar masses */
-    double chirp_mass;                  /* G m / c^3 */
+    double chirp_mass;                  /* G m / c^3, with the chirp mass m */
     double to_hz;                       /* last frequency of the wave */
     double begin, end;                  /* time left until the masses meet, at the first and the last frequency */
 };

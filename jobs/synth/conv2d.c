@@ -58,7 +58,7 @@ struct work {
     struct lw_synth_sky sky;
     struct notes *notes;
     char *configuration;
-    double *psf;                /* [psf_size x psf_size] */
+    double *psf;                /* [psf_size x psf_size] point-spread function */
     double *line;               /* [columns] a row of an image */
     char *pixels;               /* [block][columns] in the stored type */
     int64_t block;              /* rows of a block */

@@ -72,7 +72,7 @@ struct work {
     char *configuration;
     double *taps;
     int64_t block;              /* samples of a block */
-    double *line;               /* [block], or [block x 2] */
+    double *line;               /* [block], or [block x 2]: a block of one channel */
     char *samples;              /* [n_channels][block] or [block][n_channels] in the stored type */
     struct lw_writer *writer;
 };

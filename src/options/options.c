@@ -35,7 +35,7 @@ static struct lw_option_value *get(const struct lw_options *options, const char 
 
 /* ---- setting ---- */
 
-/* The word for a value in messages: FILE:/dataset for --filters, full|same|valid for --mode. */
+/* Return the word for a value in messages: FILE:/dataset for --filters, full|same|valid for --mode. */
 static const char *placeholder(const struct lw_option *option)
 {
     return option->kind == LW_OPTION_CHOICE ? option->choices : option->argument ? option->argument : "VALUE";
@@ -112,7 +112,7 @@ static struct lw_option_value *find_part(const struct lw_options *options, const
     return NULL;
 }
 
-/* Set an option in its owner's value. @param part  the option, or the owner itself for the text before the first part */
+/* Set an option from its owner's value. @param part  the option, or the owner itself for the text before the first part */
 static int set_part(struct lw_option_value *part, const struct lw_option_value *owner, const char *text, const char *origin,
                     struct lw_error *err)
 {

@@ -26,9 +26,9 @@ enum lw_option_kind {
     LW_OPTION_DURATION,         /* a real in seconds: 0.1s, 20ms, 2min, 1h, 3d; seconds without a unit */
     LW_OPTION_FREQUENCY,        /* a real in Hz: 4kHz, 1.2 MHz; Hz without a unit */
     LW_OPTION_STRETCH,          /* number of samples as for INT or, with a unit, a time above 0 as for DURATION */
-    LW_OPTION_CHOICE,           /* one of `choices`, "full|same|valid" */
-    LW_OPTION_RANGE,            /* A:B or A:B:STEP, any part may be left out, or A alone; not negative */
-    LW_OPTION_NONE,             /* takes the option of this name out of the later tables */
+    LW_OPTION_CHOICE,           /* one of the words in `choices`, such as "full|same|valid" */
+    LW_OPTION_RANGE,            /* A:B or A:B:STEP, with parts that may be left out, or A alone; no negative numbers */
+    LW_OPTION_NONE,             /* no option: later tables' option of this name does not exist */
     LW_OPTION_GONE,             /* a former option, which job files may still have, without effect; `help` gives the replacement */
 };
 
@@ -64,10 +64,10 @@ struct lw_option {
     bool is_rare;               /* shown by 'lapwing help COMMAND --all', not by the plain help */
 };
 
-/* Entry of a former option. */
+/* Table entry of a former option. */
 #define LW_OPTION_GONE_ENTRY(is, instead) {.name = is, .kind = LW_OPTION_GONE, .help = instead}
 
-/* Entry of every table that has an option for the output. */
+/* Table entry for commands that write an output. */
 #define LW_OPTION_OVERWRITE                                                  \
     {.name = "overwrite", .kind = LW_OPTION_FLAG, .is_neutral = true,        \
      .help = "Replace the output if it exists. Otherwise that is an error."}
@@ -86,8 +86,8 @@ bool lw_option_is_own(const struct lw_option *option);
 int lw_options_create(const struct lw_option *const *tables, struct lw_options **out, struct lw_error *err);
 void lw_options_destroy(struct lw_options *options);        /* NULL is legal */
 
-/** Set one option from text, and the options it owns that the text names. LW_EUSAGE: there is no such option (the message has the
- * nearest name), or the value is illegal (the message has the legal ones).
+/** Set an option, and the options that it owns and the text names, from text. LW_EUSAGE: there is no such option (the message has
+ * the nearest name), or the value is illegal (the message has the legal ones).
  * @param origin  "--segment" or "job.ini:12: segment"; begins the message */
 int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin, struct lw_error *err);
 
@@ -100,10 +100,10 @@ void lw_options_clear(struct lw_options *options, const char *name);
  * @param used  set to the number of arguments consumed */
 int lw_options_parse(struct lw_options *options, int argc, char **argv, int *used, struct lw_error *err);
 
-/** Return the first required option, in table order, that is not given; NULL if all are. */
+/** Return the first required option, in table order, that is not given; NULL: all are given. */
 const struct lw_option *lw_options_missing(const struct lw_options *options);
 
-/* Reading a value: `name` must be in the tables (asserted). */
+/* Functions that read a value. `name` must be in the tables (asserted). */
 bool lw_options_given(const struct lw_options *options, const char *name);      /* whether the option is set or has a default */
 bool lw_options_flag(const struct lw_options *options, const char *name);
 const char *lw_options_text(const struct lw_options *options, const char *name);    /* NULL if not given */

@@ -124,7 +124,7 @@ static int set_real(struct lw_option_value *value, const char *text, const char 
     return LW_OK;
 }
 
-/* Copy the item of "full|same|valid" that is nearest to `text` to `found`; false if none is near. */
+/* Copy the item of a list "full|same|valid" that is nearest to `text` to `found`; return false if no item is near. */
 static bool nearest_choice(const char *choices, const char *text, char *found, size_t size)
 {
     int best = -1;

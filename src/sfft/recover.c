@@ -16,7 +16,7 @@
 
 static const double tolerances[LW_SFFT_TOLERANCES] = LW_SFFT_TOLERANCE_VALUES;
 
-/* The line found in a bucket. */
+/* The line that a bucket seems to hold. */
 struct candidate {
     int64_t frequency;              /* -1: no line identified */
     double complex amplitude;
@@ -357,7 +357,7 @@ static void fit(const struct look *look)
                       LW_SFFT_FIT_ENOUGH * weight * bucket_noise(look->sfft, 0));
 }
 
-/* Remove lines that are not significant after the fit, and fit again. */
+/* Remove lines that are not significant after the fit; if there were any, fit again. */
 static void prune(const struct look *look)
 {
     struct lw_sfft *const sfft = look->sfft;

@@ -2,8 +2,8 @@
 #pragma once
 
 enum {
-    LW_SFFT_LOOKS = 3,              /* passes of peeling and fitting, at most */
-    LW_SFFT_ROUNDS = 40,            /* rounds of one peeling pass, each through all stages, at most */
+    LW_SFFT_LOOKS = 3,              /* most passes of peeling and fitting */
+    LW_SFFT_ROUNDS = 40,            /* most rounds of a peeling pass, each through all stages */
     LW_SFFT_FIT_STEPS = 40,
     LW_SFFT_TOLERANCES = 4,
 };

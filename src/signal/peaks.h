@@ -8,7 +8,7 @@ LW_C_BEGIN
 
 struct lw_peak {
     int64_t index;              /* output on the axis */
-    int64_t channel, filter, column;    /* as in struct lw_crossing */
+    int64_t channel, filter, column;    /* numbers in the whole data set; column: of a pixel, else 0 */
     double re, im;
     double snr;
     int64_t cluster_size;       /* number of crossings within +- cluster, the peak included */

@@ -42,7 +42,7 @@ struct lw_grid {
     int64_t channel_unit;       /* channels between two legal cuts: 2 where adjacent channels are paired, else 1 */
 };
 
-/* The work of one rank in one round; count 0: it has none. */
+/* The work of one rank in one round; count 0: the rank has none. */
 struct lw_block {
     int64_t first, count;               /* outputs on the axis */
     int64_t channel, n_channels;

@@ -61,15 +61,15 @@ unsigned lw_search_products(const struct lw_search *search);    /* bits of the p
 /** Return whether anything but the series is wanted. */
 bool lw_search_is_needed(const struct lw_search *search);
 
-/** Divide an axis of n outputs into stretches of `length`, counted from the first sample of the data. Less than half a stretch at
- * either end of the axis joins the stretch beside it.
+/** Divide an axis of n outputs into stretches of `length`, counted from the first sample of the data. A rest of less than half a
+ * stretch at either end of the axis joins the stretch beside it.
  * @param before  number of the data's sample whose time output 0 has; negative: output 0 lies before the data */
 void lw_search_part(struct lw_search *search, int64_t length, int64_t before, int64_t n);
 
 /** Find the outputs [*begin, *end) of an axis of n outputs that the noise of a stretch is measured in. */
 void lw_search_stretch_range(const struct lw_search *search, int64_t n, int64_t stretch, int64_t *begin, int64_t *end);
 
-/** Return the number of stretches, 1 if the axis is not divided: the sigmas of a channel behind a filter. */
+/** Return the number of stretches, each with its own sigmas; 1 if the axis is not divided. */
 static inline int64_t lw_search_stretches(const struct lw_search *search) { return search->stretch > 0 ? search->n_stretches : 1; }
 
 /** Return the number of the stretch to which output i of the axis belongs. */
@@ -87,7 +87,7 @@ static inline int64_t lw_search_stretch_end(const struct lw_search *search, int6
     return number + 1 < lw_search_stretches(search) ? search->first_stretch + (number + 1) * search->stretch : INT64_MAX;
 }
 
-/** Return whether an output has the sign that is wanted. @param re  y, or its real part */
+/** Return whether an output has the sign wanted. @param re  y, or its real part */
 static inline bool lw_sign_fits(enum lw_sign sign, double re)
 {
     return sign == LW_SIGN_BOTH || (sign == LW_SIGN_POSITIVE ? re > 0 : re < 0);

@@ -150,7 +150,7 @@ struct sums {
     double median;
 };
 
-/* The lower edge of a bin. */
+/* Return the lower edge of a bin. */
 static double edge_of(enum lw_precision precision, int64_t bin)
 {
     if (bin <= 0)
@@ -167,7 +167,7 @@ static double edge_of(enum lw_precision precision, int64_t bin)
     return edge;
 }
 
-/* The median of the values; 0 if more than half of them are 0. */
+/* Return the median of the values; 0 if more than half of the values are 0. */
 static double median_of(const struct sums *sums)
 {
     const double half = sums->counts[sums->n] / 2;
