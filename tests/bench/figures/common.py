@@ -141,15 +141,15 @@ def finish(axes, title, xlabel, ylabel, x="log", y="log", base=2):
 
 
 def legend(figure):
-    """Draw one legend for all panels, below them, where no curve is, in as few rows as fit the figure's width. @return its height as
-    a part of the figure's"""
+    """Draw one legend for all panels, below them, where no curve is, in as few rows as the width allows. @return its height as a
+    part of the figure's"""
     entries = {label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels())}
     if not entries:
         return 0
     for rows in range(1, len(entries) + 1):
         columns = -(-len(entries) // rows)
-        drawn = figure.legend(entries.values(), entries.keys(), loc="lower center", bbox_to_anchor=(0.5, 0.2 / figure.get_figheight()),
-                              ncol=columns, handlelength=3.6, frameon=False)
+        drawn = figure.legend(entries.values(), entries.keys(), loc="lower center", ncol=columns, handlelength=3.6, frameon=False,
+                              bbox_to_anchor=(0.5, 0.2 / figure.get_figheight()))
         if columns == 1 or drawn.get_window_extent(figure.canvas.get_renderer()).width <= figure.bbox.width:
             break
         drawn.remove()
