@@ -232,7 +232,6 @@ struct lw_loss {
     int64_t n_nan;              /* number of NaN that became 0 in integers */
 };
 
-/* A product of a block. */
 struct lw_slot_product {
     void *data;
     int64_t most_rows;          /* table: room in rows, set by slot_create with lw_slot_set_rows */
