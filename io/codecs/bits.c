@@ -108,7 +108,7 @@ static void restore_bytes(const char *from, int64_t pitch, int64_t n, char *to)
     memcpy(to + i, whole, (size_t)(n - i));
 }
 
-/* Up to MOST elements are restored at once. Elements of up to LARGEST bytes pass through a buffer in the order of shuffle. */
+/* Up to MOST elements are restored at once, through a buffer in the order of shuffle; if above LARGEST bytes, byte by byte. */
 enum { LARGEST = 16, MOST = 8 * TILE };
 
 static void restore_elements(const char *from, int64_t pitch, int64_t n, int64_t size, char *to)

@@ -20,7 +20,7 @@ enum { LW_CODEC_DAMAGED = -1, LW_CODEC_FULL = -2 };
 
 struct lw_codec {
     const char *failure;                /* message for data that the codec cannot decode */
-    int64_t state_bytes;                /* most host bytes that create, or a call of decode, allocates */
+    int64_t state_bytes;                /* most host bytes of the state; without a state, of a call of decode */
     void *(*create)(void);              /* make one thread's state; returns NULL: no memory. create NULL: decode has no state */
     void (*destroy)(void *state);
 

@@ -18,7 +18,7 @@ static bool has_codec(const struct lw_filter *filter) { return filter->kind >= L
 
 bool lw_filter_is_built_in(const struct lw_filter *filter) { return !has_codec(filter) || lw_codec_find(filter->codec); }
 
-/* Incompressible data grows by an eighth at most with any codec, and by less than 32 bytes per block. */
+/* Incompressible data grows by an eighth at most with any codec, and by less than 32 bytes per block. 1 KiB covers headers. */
 int64_t lw_filter_growth(const struct lw_filter *filter, int64_t bytes)
 {
     if (filter->kind == LW_FILTER_FLETCHER32)
@@ -153,9 +153,9 @@ static int64_t check_fletcher(const char *from, int64_t bytes)
 
 /* ---- data compressed block by block ---------------------------------------------------------------------------------- */
 
-/* Data compressed block by block, as the filters LZ4 (32004) and bitshuffle (32008) store them:
+/* Data compressed block by block, as the filters LZ4 (32004) and bitshuffle (32008) store them (a number: its width in bytes):
  *
- *     | all bytes: 8 | bytes of a block: 4 | stored bytes: 4, the block | stored bytes: 4, the block | ... | rest |
+ *     | decoded bytes: 8 | decoded bytes of a block: 4 | stored bytes: 4, the block | stored bytes: 4, the block | ... | rest |
  *
  * Numbers are stored most significant byte first. LZ4: the last block may be shorter, and there is no rest. A block whose stored
  * and decoded bytes are equally many is not compressed. Bitshuffle: each block is transposed bit by bit, then compressed. The last
@@ -178,8 +178,8 @@ static uint64_t take_number(const char *from, int n_bytes)
     return number;
 }
 
-/* Read the two numbers before the blocks. Bitshuffle's blocks are cut to whole elements; a block of less than one element, such as
- * 0 bytes, means bitshuffle's default. LW_EDATA: numbers missing or impossible. @param tools  NULL: nothing will be decoded */
+/* Read the two numbers before the blocks. A bitshuffle block is cut to whole elements, whose number must be a multiple of 8; less
+ * than one element means bitshuffle's default. LW_EDATA: numbers missing or impossible. @param tools  NULL: nothing to decode */
 static int open_blocks(const struct lw_filter *filter, const struct lw_filter_tools *tools, const char *from, int64_t bytes,
                        struct blocks *blocks, struct lw_error *err)
 {

@@ -12,15 +12,15 @@ enum lw_filter_id {
     LW_FILTER_SHUFFLE,
     LW_FILTER_BITSHUFFLE,
     LW_FILTER_CODEC,                    /* the whole chunk is compressed at once */
-    LW_FILTER_BLOCKS,                   /* LZ4, block by block */
-    LW_FILTER_BITSHUFFLE_BLOCKS,        /* bitshuffle, then LZ4 or Zstandard, block by block */
+    LW_FILTER_BLOCKS,                   /* LZ4, block by block; the data states a block's bytes */
+    LW_FILTER_BITSHUFFLE_BLOCKS,        /* bitshuffle, then LZ4 or Zstandard, block by block; the data states a block's bytes */
 };
 
 struct lw_filter {
     enum lw_filter_id kind;
     enum lw_codec_id codec;             /* codec of LW_FILTER_CODEC and of the kinds after it */
     int64_t element_bytes;              /* shuffle and bitshuffle: bytes of an element */
-    int64_t block_bytes;                /* bytes of a block: bitshuffle (a multiple of eight elements), LZ4; else 0 */
+    int64_t block_bytes;                /* block's bytes, by the settings: bitshuffle (a multiple of eight elements), LZ4; else 0 */
 };
 
 /** Return whether this build has what it needs to undo the filter. */
@@ -29,7 +29,7 @@ bool lw_filter_is_built_in(const struct lw_filter *filter);
 /** Return by how many bytes applying the filter lengthens `bytes` bytes at most. */
 int64_t lw_filter_growth(const struct lw_filter *filter, int64_t bytes);
 
-/** Return the number of bytes after undoing the filter, as far as the data's head states it; 0: unknown. */
+/** Return the number of bytes after undoing the filter, if the data's head states it; 0: unknown. Without a codec: `bytes`. */
 int64_t lw_filter_claim(const struct lw_filter *filter, const char *data, int64_t bytes);
 
 /* State and buffers for undoing filters in one thread. */
@@ -49,7 +49,7 @@ struct lw_filtered {
     bool is_full;                       /* undoing a filter would need a larger buffer; data and bytes are unchanged */
 };
 
-/** Undo one filter. LW_EDATA: the data is damaged, or is_full was set; the message holds the reason, without the file's name. */
+/** Undo one filter. LW_EDATA: damaged data, or too little room (is_full); the message holds the reason, not the file's name. */
 int lw_filter_undo(const struct lw_filter *filter, struct lw_filter_tools *tools, struct lw_filtered *filtered,
                    struct lw_error *err);
 

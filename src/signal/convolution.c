@@ -34,7 +34,7 @@ struct lw_excerpt lw_convolution_excerpt(const struct lw_convolution *whole, int
     const int64_t last = has_some ? lw_min64(all, unwanted + whole->margin) : unwanted;
     const int64_t oldest = first + whole->look_ahead - (whole->n_taps - 1), behind = last + whole->look_ahead;
     const bool has_copies = whole->boundary == LW_BOUNDARY_WRAP || whole->boundary == LW_BOUNDARY_REFLECT;
-    const bool is_whole = has_copies && (oldest < 0 || behind > n);     /* the boundary may copy any sample of the data */
+    const bool is_whole = has_copies && (oldest < 0 || behind > n);     /* wrap and reflect may copy any sample */
     struct lw_excerpt excerpt = {.first = first,
                                  .n_outputs = last - first,
                                  .lead = wanted - first,
@@ -76,7 +76,7 @@ static int64_t length_of_paper(int64_t least)
     return power >= least ? power : lw_round_up(least, 512);
 }
 
-/* Each odd factor counts as 2% more points: of two similar lengths, the one with more factors of two takes fewer passes. */
+/* A length costs its points, plus 2% per odd prime factor: of similar lengths, one with more factors of two takes fewer passes. */
 int64_t lw_padded_length(enum lw_padding padding, int64_t least, int64_t unit)
 {
     int64_t best = 0, lowest = INT64_MAX;

@@ -33,13 +33,13 @@ struct lw_convolution {
     int64_t n_samples, n_outputs;
     int64_t n_taps, look_ahead, reference;      /* reference: the index of the reference tap */
     enum lw_boundary boundary;
-    int64_t margin;             /* outputs to add on each side of a window, as far as the data has any */
+    int64_t margin;             /* outputs that an excerpt adds on each side of its window, as far as there are any */
 };
 
 /* Some outputs of a convolution, and the samples [begin, end) that they need. A convolution of these samples alone, with the same
  * boundary, gives the same outputs; the boundary only matters where an end is also an end of the data. */
 struct lw_excerpt {
-    int64_t first, n_outputs;   /* numbered as in the whole convolution; n_outputs 0: the window has no outputs */
+    int64_t first, n_outputs;   /* with margins; numbered as in the whole convolution; n_outputs 0: the window has no outputs */
     int64_t lead, n_wanted;     /* outputs before the window (its margin), and outputs in the window */
     int64_t begin, end;
     int64_t look_ahead;         /* look_ahead of the convolution of these samples alone */
@@ -56,8 +56,8 @@ int64_t lw_boundary_index(enum lw_boundary boundary, int64_t i, int64_t n);
 
 /* Rules by which the sides of a padded image's transform are rounded up. */
 enum lw_padding {
-    LW_PADDING_SMOOTH,          /* a nearby length without prime factors above 7 */
-    LW_PADDING_PAPER,           /* a power of two up to 1024, beyond a multiple of 512: V. Podlozhnyuk, NVIDIA, 2007 */
+    LW_PADDING_SMOOTH,          /* the cheapest length without prime factors above 7, where each odd factor costs 2% */
+    LW_PADDING_PAPER,           /* up to 1024 a power of two, above 1024 a multiple of 512: V. Podlozhnyuk, NVIDIA, 2007 */
 };
 
 /** Return the length of a transform that takes at least `least` points, a multiple of `unit`: 1, 2, 4, 8 or 16. */

@@ -14,7 +14,7 @@ double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *
 
 static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
-/* Orders for qsort that put the crossings of a run side by side, along the axis. A run has one filter or (compare_by_index) all. */
+/* Orders for qsort, along the axis within each run (defined below). A run has one filter or, with compare_by_index, all filters. */
 static int compare_by_filter(const void *left, const void *right)
 {
     const struct lw_crossing *const a = left, *const b = right;
@@ -38,9 +38,9 @@ int lw_peaks_compare(const void *left, const void *right)
 
 /* ---- a run: crossings that are compared with each other --------------------------------------------------------------- */
 
-/* The crossings of a run with their SNRs and clusters. The table that later receives the peaks is their memory. Row i keeps the SNR
- * of crossing i, and in cluster_size its cluster if it is a peak, else 0. The rows' `channel` fields hold a queue of crossing
- * numbers, from strong to weak. Each may be the strongest of this window or of a later one. */
+/* The crossings of a run. The table that later receives the peaks keeps their SNRs and clusters: row i keeps the SNR of crossing i
+ * and, in cluster_size, the size of its cluster if it is a peak, else 0. The rows' `channel` fields hold a queue of crossing
+ * numbers, from strong to weak: the crossings that can be the strongest in the window of mark_run, now or later. */
 struct run {
     const struct lw_crossing *crossings;
     struct lw_peak *rows;

@@ -26,7 +26,7 @@ struct lw_peaks_spec {
 
 /** Choose the peaks of the piece among its crossings, sorted by index, channel, filter and column. The choice depends neither on
  * the order of the crossings nor on how the axis is cut into pieces.
- * @param crossings  [n] overwritten (sorted)
+ * @param crossings  [n] overwritten
  * @param peaks      set; [n]
  * @return           the number of peaks */
 int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks);

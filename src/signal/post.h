@@ -59,7 +59,7 @@ struct lw_post_operation {
     const char *unit;           /* format with one %s for the samples' unit */
     unsigned traits;            /* bits of enum lw_post_traits */
 
-    /** Turn y (derivative: the difference) into the output, in place. @param allowed  error of y; becomes the output's error */
+    /** Turn y (derivative: the difference) into the output, and `allowed`, the bound of y's absolute error, into the output's. */
     void (*define)(double y[2], double *allowed);
 };
 
@@ -90,7 +90,7 @@ struct lw_reach lw_post_reach(struct lw_post post);
 int64_t lw_post_length(struct lw_post post, int64_t n);
 int64_t lw_post_outputs(struct lw_post post, int64_t n, int64_t first, int64_t count);
 
-/** Return LW_ECONFIG for a derivative of fewer than two samples, or if the outputs are too many for an int64_t. */
+/** Return LW_ECONFIG for a derivative where Y has fewer than two samples, or if the outputs are too many for an int64_t. */
 int lw_post_check(struct lw_post post, int64_t n, struct lw_error *err);
 
 /** Append a description such as ", interpolated to 4 times the rate, power" to a text; nothing if the series is kept as it is. */

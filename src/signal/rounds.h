@@ -15,9 +15,9 @@
  *     round 1                                   |rank 0   |rank 1   |
  *     round 2 (the rest)                                            |rank 0   |1  |
  *
- * Cuts lie at multiples of the grid unit, so that every output is computed in the same segment for any number of ranks and
- * rounds. If a slot cannot hold all channels, the rounds run over the whole axis once per group of channels. With the
- * channels split, all ranks work on the same piece of the axis, each on its own channels.
+ * Cuts lie at multiples of the grid unit, so that every output is computed in the same segment for any number of ranks and rounds.
+ * If a slot, the buffers of a slice (engine/engine.h), cannot hold all channels, the rounds run over the whole axis once per group
+ * of channels. With the channels split, all ranks work on the same piece of the axis, each on its own channels.
  *
  * A resumed run does only what the interrupted run left. This rest is a list of stripes: each is a range of channels with the first
  * output that these channels still lack. */
@@ -42,14 +42,14 @@ struct lw_grid {
     int64_t channel_unit;       /* channels between two legal cuts: 2 where adjacent channels are paired, else 1 */
 };
 
-/* The work of one rank in one round; count 0: the rank has none. */
+/* A slice with its channels: the work of one rank in one round; count 0: the rank has none. */
 struct lw_block {
     int64_t first, count;               /* outputs on the axis */
     int64_t channel, n_channels;
     int64_t round;
 };
 
-/* Work that is left: outputs [first, end of the axis) of channels [channel, channel + n_channels), which begin at legal cuts. */
+/* Work that is left: outputs [first, end of the axis) of channels [channel, channel + n_channels). Both begin at legal cuts. */
 struct lw_stripe {
     int64_t first;
     int64_t channel, n_channels;

@@ -43,7 +43,7 @@ enum lw_sign { LW_SIGN_BOTH, LW_SIGN_POSITIVE, LW_SIGN_NEGATIVE };
 struct lw_search {
     unsigned products;          /* 0 counts as LW_FILTERED */
     const double *noise;        /* sigma [n_stretches][n_channels of the whole data set][n_filters], finite, >= 0, for peaks and
-                                   best; host, borrowed until op_create returns; NULL: 1 everywhere */
+                                   best; host, borrowed until op_create (engine/engine.h) returns; NULL: 1 everywhere */
     int64_t stretch;            /* outputs of a stretch of the axis with its own sigma; 0: one sigma for the whole axis */
     int64_t n_stretches;        /* first_stretch and n_stretches: only if stretch > 0 */
     int64_t first_stretch;      /* output at which stretch 0 begins, > -stretch; earlier outputs belong to stretch 0, too, and
@@ -58,15 +58,15 @@ struct lw_search {
 
 unsigned lw_search_products(const struct lw_search *search);    /* bits of the products wanted, never 0 */
 
-/** Return whether anything but the series is wanted. */
-bool lw_search_is_needed(const struct lw_search *search);
+bool lw_search_is_needed(const struct lw_search *search);       /* whether anything but the series is wanted */
 
 /** Divide an axis of n outputs into stretches of `length`, counted from the first sample of the data. A rest of less than half a
  * stretch at either end of the axis joins the stretch beside it.
  * @param before  number of the data's sample whose time output 0 has; negative: output 0 lies before the data */
 void lw_search_part(struct lw_search *search, int64_t length, int64_t before, int64_t n);
 
-/** Find the outputs [*begin, *end) of an axis of n outputs that the noise of a stretch is measured in. */
+/** Find the outputs [*begin, *end) of an axis of n outputs that the noise of a stretch is measured in. A rest that joined the
+ * stretch is not among them. If the only stretch of the axis is short, the range is the whole axis. */
 void lw_search_stretch_range(const struct lw_search *search, int64_t n, int64_t stretch, int64_t *begin, int64_t *end);
 
 /** Return the number of stretches, each with its own sigmas; 1 if the axis is not divided. */
@@ -98,8 +98,8 @@ const char *lw_sign_text(enum lw_sign sign);                    /* "both" */
 /** Return the number of an output's neighbours on each side: `cluster`, or n if the axis is shorter; 0 without peaks. */
 int64_t lw_search_reach(const struct lw_search *search, int64_t n);
 
-/** Return the outputs to be computed before and after a block's own, multiples of `unit`, on an axis of n outputs. Statistics need
- * none if units are whole numbers of their blocks. */
+/** Return how many outputs are computed before and after a slice's own, multiples of `unit`, on an axis of n outputs. Peaks need
+ * neighbours on both sides. Statistics need the rest of the last block of `every` outputs, unless `every` divides `unit`. */
 int64_t lw_search_before(const struct lw_search *search, int64_t n, int64_t unit);
 int64_t lw_search_after(const struct lw_search *search, int64_t n, int64_t unit);
 

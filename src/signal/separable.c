@@ -44,7 +44,7 @@ static void largest_row(const struct matrix *h, double *row)
     memcpy(row, h->values + best * n, (size_t)n * sizeof *row);
 }
 
-/* The least-squares factor beside the factor `other`: out[i] = sum over j of h[i step + j other_step] conj(other[j]) / |other|^2 */
+/* The least-squares partner of the factor `other`: out[i] = sum over j of h[i step + j other_step] conj(other[j]) / |other|^2 */
 static void fit(const struct matrix *h, int64_t n, int64_t step, const double *other, int64_t n_other, int64_t other_step,
                 double *out)
 {

@@ -167,7 +167,7 @@ static double edge_of(enum lw_precision precision, int64_t bin)
     return edge;
 }
 
-/* Return the median of the values; 0 if more than half of the values are 0. */
+/* Return the median of the values; 0 if at least half of the values are 0. */
 static double median_of(const struct sums *sums)
 {
     const double half = sums->counts[sums->n] / 2;
@@ -195,7 +195,7 @@ static double clipped(const struct sums *sums, double most)
 
 static double find_sigma(const struct sums *sums, bool is_complex)
 {
-    /* `unit` is the root mean square of |y| below LW_SPREAD_CLIP in unit noise. The first sigma is 1 / (median of |y| there). */
+    /* `unit`: root mean square of |y| below LW_SPREAD_CLIP in unit noise. `sigma`, in medians of |y|, starts as in pure noise. */
     static const double c = LW_SPREAD_CLIP, root_of_two_pi = 2.50662827463100050, root_of_two = 1.41421356237309505;
     const double unit = is_complex ? sqrt(1 - c * c / (exp(c * c) - 1))
                                    : sqrt(1 - 2 * c * exp(-c * c / 2) / root_of_two_pi / erf(c / root_of_two));

@@ -1,7 +1,7 @@
 /* spread.h - sigma of the noise in values that also hold signals, from a histogram of |y|. Pure arithmetic.
  *
- * A bin is the exponent of |y| and the LW_SPREAD_BITS highest bits of its mantissa, rounded: numbers with so few bits lie near
- * the middle of their bin. Histograms of parts add up to that of the whole, in any order.
+ * Each |y| is rounded to LW_SPREAD_BITS bits of mantissa; a bin holds the values that round to the same number. Coarse values, such
+ * as small integers, lie near the middle of their bin. Histograms of parts add up to the histogram of the whole, in any order.
  *
  * Sigma begins as the median of |y|, divided by the median for unit noise. Each step clips: the new sigma is the root mean square
  * of the |y| below LW_SPREAD_CLIP sigma, divided by the same for unit noise. Steps end when sigma no longer changes. Real noise is
@@ -37,9 +37,9 @@ void lw_spread_count(const struct lw_spread_values *values, uint32_t *counts, in
 /** Find the bins [*first, *end) outside which all of n bins are empty; 0 and 0 if all bins are empty. */
 void lw_spread_range(const uint32_t *counts, int64_t n, int64_t *first, int64_t *end);
 
-/** Return sigma of the counted values; 0 if none is finite, or if more than half of them are 0.
+/** Return sigma of the counted values; 0 if none is finite, or if at least half of them are 0.
  * @param first     number of the bin that counts[0] stands for; bins outside [first, first + n) are empty
- * @param counts    [n] histogram; destroyed
+ * @param counts    [n] histogram; its last bin is empty or holds non-finite values; destroyed
  * @param work      [n] work space
  * @param n_finite  set to the number of finite values */
 double lw_spread_sigma(enum lw_precision precision, bool is_complex, int64_t first, double *counts, int64_t n, double *work,
