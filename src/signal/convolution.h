@@ -39,7 +39,7 @@ struct lw_convolution {
 /* Some outputs of a convolution, and the samples [begin, end) that they need. A convolution of these samples alone, with the same
  * boundary, gives the same outputs; the boundary only matters where an end is also an end of the data. */
 struct lw_excerpt {
-    int64_t first, n_outputs;   /* with margins; numbered as in the whole convolution; n_outputs 0: the window has no outputs */
+    int64_t first, n_outputs;   /* numbered as in the whole convolution, with margins; n_outputs 0: the window has no outputs */
     int64_t lead, n_wanted;     /* outputs before the window (its margin), and outputs in the window */
     int64_t begin, end;
     int64_t look_ahead;         /* look_ahead of the convolution of these samples alone */
