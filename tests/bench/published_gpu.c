@@ -1,7 +1,9 @@
 /* published_gpu.c - benchmark of the published sparse transform of a signal on the device, in all ways, beside cuFFT's transform,
  * FFTW's on all cores, and the CPU engine on all cores: the comparison of cusFFT's figures 2 and 5.
  *
- *   bench_published_gpu CSV RUNS LOG2_N:K[:SNR_DB] ...        CSV: - is the standard output
+ *   bench_published_gpu CSV RUNS [only=NAME,NAME ...] LOG2_N:K[:SNR_DB] ...
+ *
+ * CSV: - is the standard output. only: these algorithms, for the shapes after it.
  *
  * The signal holds K lines of magnitude 1 at random frequencies, complex double, in white noise of SNR_DB per sample if there is
  * any. A row of the CSV is one algorithm for one shape: the ways of published_ways.h as BINS:CUTOFF, engine for the solver as it
@@ -13,8 +15,10 @@
  * the run before left them. Times of steps are measured on the device, in as many other runs. FFTW plans out of place by
  * FFTW_MEASURE, for FFTW_SECONDS at most, and in place by FFTW_ESTIMATE; the faster one counts.
  *
- * l1 is the paper's error: the sum over all bins of |error|, per line. All ways without a comb must give lines of the same bits;
- * if they do not, the exit code is 1. */
+ * l1 is the paper's error: the sum over all bins of |error|, per line. `lines` compares the lines of the first seed with those of
+ * the first way: `same` bits, or `other`; empty for what is not comparable, with a comb or not on the device. All ways must have the
+ * same lines, or the exit code is 1, except that in noise a threshold selects other buckets; `found` and `retried` tell what it
+ * costs. */
 #include "published_ways.h"
 #include "sfft_bench.h"
 
@@ -37,13 +41,16 @@ static const struct way {
     cudaError_t (*bin)(void *ways, const struct lw_published_device *device, cudaStream_t stream);
     cudaError_t (*cutoff)(void *ways, const struct lw_published_device *device, cudaStream_t stream);
     bool has_comb;
+    bool is_inexact;                /* in noise, other buckets may be selected */
+    bool is_of_columns;             /* possible for at most LW_PUBLISHED_MOST_ROWS rows n / B that are a power of two */
 } all_ways[] = {
     {.name = "partition:sort", .bin = bench_ways_partition, .cutoff = bench_ways_sort},
     {.name = "chunks:sort", .bin = bench_ways_chunks, .cutoff = bench_ways_sort},
-    {.name = "partition:threshold", .bin = bench_ways_partition, .cutoff = bench_ways_threshold},
-    {.name = "chunks:threshold", .bin = bench_ways_chunks, .cutoff = bench_ways_threshold},
-    {.name = "rows:threshold", .bin = bench_ways_rows, .cutoff = bench_ways_threshold},
+    {.name = "partition:threshold", .bin = bench_ways_partition, .cutoff = bench_ways_threshold, .is_inexact = true},
+    {.name = "chunks:threshold", .bin = bench_ways_chunks, .cutoff = bench_ways_threshold, .is_inexact = true},
+    {.name = "rows:threshold", .bin = bench_ways_rows, .cutoff = bench_ways_threshold, .is_inexact = true},
     {.name = "partition:select", .bin = bench_ways_partition},
+    {.name = "columns:select", .bin = bench_ways_columns, .is_of_columns = true},
     {.name = "engine"},
     {.name = "engine:comb", .has_comb = true},
 };
@@ -55,7 +62,8 @@ struct shape {
     struct lw_published_layout *layouts[2][SEEDS][LW_PUBLISHED_ATTEMPTS];       /* [has_comb]; made when they are needed */
     struct lw_sfft_line *lines;     /* lines of the first way with the first seed */
     int64_t n_lines;
-    bool are_same;                  /* all ways so far have given the same bits */
+    bool are_same;                  /* all ways so far have given the lines that they must */
+    const char *only;               /* names of the algorithms to measure, separated by commas; NULL: all */
     FILE *csv;
 };
 
@@ -97,7 +105,8 @@ static const struct lw_published_layout *layout_of(struct shape *shape, bool has
 
 /* ---- ways on the device -------------------------------------------------------------------------------------------------- */
 
-static void compare(struct shape *shape, const char *name, const struct lw_sfft_result *result)
+/* Return whether the lines are those of the first way, bit by bit. */
+static bool has_same_lines(struct shape *shape, const struct lw_sfft_result *result)
 {
     const size_t bytes = (size_t)result->n_lines * sizeof *result->lines;
     if (!shape->lines) {
@@ -105,10 +114,17 @@ static void compare(struct shape *shape, const char *name, const struct lw_sfft_
         shape->n_lines = result->n_lines;
         memcpy(shape->lines, result->lines, bytes);
     }
-    if (result->n_lines == shape->n_lines && memcmp(result->lines, shape->lines, bytes) == 0)
+    return result->n_lines == shape->n_lines && memcmp(result->lines, shape->lines, bytes) == 0;
+}
+
+static void compare(struct shape *shape, const struct way *way, const struct lw_sfft_result *result, struct figures *figures)
+{
+    const bool is_same = has_same_lines(shape, result);
+    figures->lines = is_same ? "same" : "other";
+    if (is_same || (way->is_inexact && shape->bench.has_noise))
         return;
-    fprintf(stderr, "n %" PRId64 " k %" PRId64 ": %s gives other lines than %s\n", shape->bench.n, shape->bench.k, name,
-            all_ways[0].name);
+    fprintf(stderr, "n %" PRId64 " k %" PRId64 ": the lines of %s are not those of the first way\n", shape->bench.n,
+            shape->bench.k, way->name);
     shape->are_same = false;
 }
 
@@ -137,7 +153,7 @@ static bool run_attempt(struct shape *shape, const struct way *way, int seed, in
         bench_score(&shape->bench, &result, attempt + 1, figures);
     }
     if (seed == 0 && !is_timed && !way->has_comb && result.is_explained)
-        compare(shape, way->name, &result);
+        compare(shape, way, &result, figures);
     figures->samples = plan->samples;
     lw_published_solver_destroy(solver);
     bench_ways_destroy(memory);
@@ -162,6 +178,24 @@ static void measure_way(struct shape *shape, const struct way *way)
         }
     }
     bench_write(shape->csv, &shape->bench, way->name, 1, &figures);
+}
+
+/* Return whether the way can make this shape's bins. */
+static bool is_possible(struct shape *shape, const struct way *way)
+{
+    if (!way->is_of_columns)
+        return true;
+    const int64_t n_buckets = layout_of(shape, false, 0, 0)->plan.choice.n_buckets;
+    return shape->bench.n / n_buckets <= LW_PUBLISHED_MOST_ROWS && (n_buckets & (n_buckets - 1)) == 0;
+}
+
+static bool is_wanted(const struct shape *shape, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = shape->only; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return !shape->only;
 }
 
 /* ---- all cores ----------------------------------------------------------------------------------------------------------- */
@@ -295,10 +329,10 @@ static void close_shape(struct shape *shape)
     bench_release(&shape->bench);
 }
 
-static bool measure_shape(FILE *csv, int n_runs, const char *text, int64_t *last_n)
+static bool measure_shape(FILE *csv, int n_runs, const char *only, const char *text, int64_t *last_n)
 {
     int bits = 0;
-    struct shape shape = {.csv = csv, .bench = {.n_runs = n_runs, .n_threads = bench_cores()}};
+    struct shape shape = {.csv = csv, .only = only, .bench = {.n_runs = n_runs, .n_threads = bench_cores()}};
     struct bench *const bench = &shape.bench;
     const int n_read = sscanf(text, "%d:%" SCNd64 ":%lf", &bits, &bench->k, &bench->snr_db);
     if (n_read < 2 || bits < 18 || bits > 30 || bench->k < 1) {
@@ -309,12 +343,14 @@ static bool measure_shape(FILE *csv, int n_runs, const char *text, int64_t *last
     bench->has_noise = n_read == 3;
     open_shape(&shape);
     for (size_t w = 0; w < sizeof all_ways / sizeof *all_ways; w++)
-        measure_way(&shape, &all_ways[w]);
-    measure_cpu(&shape);
-    if (bench->n != *last_n) {
+        if (is_wanted(&shape, all_ways[w].name) && is_possible(&shape, &all_ways[w]))
+            measure_way(&shape, &all_ways[w]);
+    if (is_wanted(&shape, "cpu"))
+        measure_cpu(&shape);
+    if (bench->n != *last_n && is_wanted(&shape, "cufft"))
         measure_cufft(&shape);
+    if (bench->n != *last_n && is_wanted(&shape, "fftw"))
         measure_fftw(&shape);
-    }
     *last_n = bench->n;
     close_shape(&shape);
     return shape.are_same;
@@ -324,7 +360,7 @@ int main(int argc, char **argv)
 {
     const int n_runs = argc > 2 ? atoi(argv[2]) : 0;
     if (argc < 4 || n_runs < 1 || n_runs * SEEDS > MOST_RUNS) {
-        fprintf(stderr, "bench_published_gpu CSV|- RUNS(1..%d) LOG2_N:K[:SNR_DB] ...\n", MOST_RUNS / SEEDS);
+        fprintf(stderr, "bench_published_gpu CSV|- RUNS(1..%d) [only=NAME,...] LOG2_N:K[:SNR_DB] ...\n", MOST_RUNS / SEEDS);
         return 2;
     }
     FILE *const csv = strcmp(argv[1], "-") == 0 ? stdout : fopen(argv[1], "w");
@@ -336,8 +372,12 @@ int main(int argc, char **argv)
     bench_write_names(csv);
     bool are_same = true;
     int64_t last_n = 0;
+    const char *only = NULL;
     for (int i = 3; i < argc; i++)
-        are_same = measure_shape(csv, n_runs, argv[i], &last_n) && are_same;
+        if (strncmp(argv[i], "only=", 5) == 0)
+            only = argv[i] + 5;
+        else
+            are_same = measure_shape(csv, n_runs, only, argv[i], &last_n) && are_same;
     fclose(csv);
     return are_same ? 0 : 1;
 }

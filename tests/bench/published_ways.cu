@@ -235,6 +235,11 @@ cudaError_t bench_ways_partition(void *, const lw_published_device *device, cuda
     return lw_published_bin_direct(device, stream);
 }
 
+cudaError_t bench_ways_columns(void *, const lw_published_device *device, cudaStream_t stream)
+{
+    return device->column_bytes > 0 ? lw_published_bin_columns(device, stream) : cudaErrorNotSupported;
+}
+
 /* Stream 0 fetches loop l while stream 1 folds the loop before. */
 cudaError_t bench_ways_rows(void *context, const lw_published_device *device, cudaStream_t stream)
 {

@@ -5,6 +5,7 @@
  *              rows        data layout transformation of one loop at a time: the samples of a loop are first written in the order
  *                          of the window, while the loop before is folded; two streams
  *              chunks      the same in chunks of B samples, as cusFFT has it: 32 streams
+ *              columns     the engine's way where loops take much of the signal, for any signal of few rows n / B
  *     cutoff   sort        all buckets of a loop are sorted, and the first taken
  *              threshold   fast selection, cusFFT's algorithm 6: each bucket is compared with a threshold
  *
@@ -28,6 +29,7 @@ void bench_ways_destroy(struct bench_ways *ways);               /* accepts NULL 
 /** Compute planes = the folded sums of all loops. */
 cudaError_t bench_ways_partition(void *ways, const struct lw_published_device *device, cudaStream_t stream);
 cudaError_t bench_ways_rows(void *ways, const struct lw_published_device *device, cudaStream_t stream);
+cudaError_t bench_ways_columns(void *ways, const struct lw_published_device *device, cudaStream_t stream);
 cudaError_t bench_ways_chunks(void *ways, const struct lw_published_device *device, cudaStream_t stream);
 
 /** Compute the same as lw_published_select. */

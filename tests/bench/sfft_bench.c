@@ -136,7 +136,7 @@ void bench_write_names(FILE *csv)
 #define X(step) fprintf(csv, "," #step);
     LW_PUBLISHED_STEPS(X)
 #undef X
-    fprintf(csv, "\n");
+    fprintf(csv, ",lines\n");
 }
 
 void bench_write(FILE *csv, const struct bench *bench, const char *algorithm, int n_threads, struct figures *f)
@@ -159,7 +159,7 @@ void bench_write(FILE *csv, const struct bench *bench, const char *algorithm, in
         LW_PUBLISHED_STEPS(X)
 #undef X
     }
-    fprintf(csv, "\n");
+    fprintf(csv, ",%s\n", f->lines ? f->lines : "");
     fflush(csv);
 }
 

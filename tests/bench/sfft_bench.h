@@ -23,6 +23,7 @@ struct figures {
     double error;                   /* sum of L1 errors per line */
     int found, fell_back, wrong, retried, runs;
     int64_t samples;
+    const char *lines;              /* how they compare with another algorithm's, or NULL */
     struct lw_published_profile profile;
 };
 

@@ -7,14 +7,19 @@
  * since its taps are B apart and sigma B modulo n is a multiple of B. A block loads some columns into shared memory, 128 or 64
  * bytes of each row. From these it makes COLUMNS sums of every loop. So the signal is read once, in whole pieces. Neighbouring
  * threads have buckets far apart, so the taps are stored bucket by bucket, too, to be read side by side. A quarter of a warp reads
- * samples of as many columns, so there are no bank conflicts. This way pays if the loops together take much of the signal. */
+ * samples of as many columns, so there are no bank conflicts.
+ *
+ * Both ways wait for memory, not for sums. Directly, each sample costs an access of its own, for which the memory moves ATOM bytes.
+ * By columns all samples of the signal are moved, needed or not, but nothing else. So columns pay once the loops together take
+ * more than the share sizeof(sample) / ATOM of the signal. Measured on an H200, either way moves 2.1 to 2.2 TB/s so counted, and
+ * columns of 128 bytes 2.9. The rule depends on the shape alone, so that all ranks and runs take the same way. */
 #include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/window.cuh"
 
 namespace {
 
 constexpr int THREADS = 128;
-constexpr int LEAST_DENSITY = 6;                        /* columns pay if all loops take at least n / LEAST_DENSITY samples */
+constexpr int ATOM = 64;                                /* least bytes that the memory of a device moves for an access */
 
 __global__ void __launch_bounds__(THREADS) begin(lw_published_device device)
 {
@@ -160,10 +165,16 @@ static int64_t shared_bytes(const lw_published_device *device, int bytes)
 
 int lw_published_column_bytes(const lw_published_device *device)
 {
-    const int64_t rows = device->n / device->n_buckets, samples = device->n_loops * (2 * device->half + 1);
+    const int64_t rows = device->n / device->n_buckets;
     const int bytes = rows <= 512 ? 128 : 64;
-    const bool pays = device->is_power && rows <= 1024 && samples * LEAST_DENSITY > device->n;
-    return pays && shared_bytes(device, bytes) <= device->most_shared_bytes ? bytes : 0;
+    const bool is_possible = device->is_power && rows <= LW_PUBLISHED_MOST_ROWS;
+    return is_possible && shared_bytes(device, bytes) <= device->most_shared_bytes ? bytes : 0;
+}
+
+int lw_published_columns_pay(const lw_published_device *device)
+{
+    const int64_t sample_bytes = device->is_real ? sizeof(double) : sizeof(double2);
+    return device->n_loops * (2 * device->half + 1) * ATOM > device->n * sample_bytes;
 }
 
 cudaError_t lw_published_bin_columns(const lw_published_device *device, cudaStream_t stream)

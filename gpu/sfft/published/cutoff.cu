@@ -21,7 +21,7 @@ template <bool HAS_ROOM> LW_DEVICE void list_largest(const Values<HAS_ROOM> &val
     const Cut cut = find_cut(values, most);
     split(values, cut, near, [&](unsigned marks, int place) {
 #pragma unroll
-        for (int j = 0; j < SELECT_LOADS; ++j) {
+        for (int j = 0; j < values.LOADS; ++j) {
             const unsigned above = __ballot_sync(0xffffffffu, (int)(marks >> j & 1));
             const int first = place + j * SELECT_THREADS;
             if (chosen && lane == 0 && first < values.count)

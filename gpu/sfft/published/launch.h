@@ -102,8 +102,14 @@ cudaError_t lw_published_begin(const struct lw_published_device *device, cudaStr
 /** Set the planes to the folded sums of all loops. One thread per bucket loads its samples from the signal. */
 cudaError_t lw_published_bin_direct(const struct lw_published_device *device, cudaStream_t stream);
 
-/** Return the value for column_bytes: 0 where bins by columns are impossible or do not pay. */
+/** Most rows n / B of a signal whose bins can be made by columns. */
+#define LW_PUBLISHED_MOST_ROWS 1024
+
+/** Return the value of column_bytes for bins by columns; 0 where these are impossible. */
 int lw_published_column_bytes(const struct lw_published_device *device);
+
+/** Return whether bins by columns, where they are possible, are faster than direct ones. */
+int lw_published_columns_pay(const struct lw_published_device *device);
 
 /** Do lw_published_bin_direct by columns. The signal must be aligned to 16 bytes. */
 cudaError_t lw_published_bin_columns(const struct lw_published_device *device, cudaStream_t stream);

@@ -4,15 +4,16 @@
  * the leading bits (exponent and five bits) in shared memory. Each thread has four bins; all together reach 128 octaves down from
  * the largest value. A scan over the block, from the top, finds the bin of the wanted rank. If too many values are in that bin,
  * the next passes take the next 12 bits, and finally the place. The few values left are listed and compared with each other.
- * Values are read from global memory once if they fit into shared memory. Loops are short rather than unrolled: a block runs
- * through most code once, and waits for instructions as long as for values. */
+ * Values are read from global memory once if they fit into shared memory; if not, each pass waits for the L2, so that a thread
+ * loads twice as many at a time. Loops are short rather than unrolled: a block runs through most code once, and waits for
+ * instructions as long as for values. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
 
 #include <cstdint>
 
-constexpr int SELECT_THREADS = 1024, SELECT_LOADS = 4, SELECT_PART = SELECT_LOADS * SELECT_THREADS;
+constexpr int SELECT_THREADS = 1024;
 constexpr int DIGIT = 12, DIGITS = 1 << DIGIT, BINS = DIGITS / SELECT_THREADS;
 constexpr int NEAR_PARTNERS = 4, MOST_NEAR = SELECT_THREADS / NEAR_PARTNERS;
 constexpr int BEGIN = 47;           /* bits of a value below its leading bits */
@@ -65,8 +66,10 @@ LW_DEVICE int scan(int value)
 LW_DEVICE int begin_of(unsigned long long bits) { return (int)(bits >> BEGIN); }
 
 /* The values that a block selects from. Thread t has values t, t + THREADS, ... If it HAS_ROOM, they are in shared memory, padded
- * with zeros to a multiple of SELECT_PART; the zeros are never among the largest. */
+ * with zeros to a multiple of PART; the zeros are never among the largest. */
 template <bool HAS_ROOM> struct Values {
+    static constexpr int LOADS = HAS_ROOM ? 4 : 8, PART = LOADS * SELECT_THREADS;
+    using Loaded = unsigned long long[LOADS];
     const double *values;
     int count, top;                     /* top: leading bits of the thread's largest value */
 
@@ -88,18 +91,18 @@ template <bool HAS_ROOM> struct Values {
         }
     }
 
-    LW_DEVICE int size() const { return (count + SELECT_PART - 1) / SELECT_PART * SELECT_PART; }
+    LW_DEVICE int size() const { return (count + PART - 1) / PART * PART; }
     LW_DEVICE bool has(int place) const { return HAS_ROOM || place < count; }
 
-    /* Call use(bits, place) for SELECT_LOADS values, THREADS apart from `place` on; all threads make equally many calls. */
+    /* Call use(bits, place) for LOADS values, THREADS apart from `place` on; all threads make equally many calls. */
     template <class Use> LW_DEVICE void each_part(Use use) const
     {
         const int end = size();
 #pragma unroll 1
-        for (int place = (int)threadIdx.x; place < end; place += SELECT_PART) {
-            unsigned long long bits[SELECT_LOADS];
+        for (int place = (int)threadIdx.x; place < end; place += PART) {
+            Loaded bits;
 #pragma unroll
-            for (int j = 0; j < SELECT_LOADS; ++j)
+            for (int j = 0; j < LOADS; ++j)
                 bits[j] = has(place + j * SELECT_THREADS) ? bits_of(values[place + j * SELECT_THREADS]) : 0;
             use(bits, place);
         }
@@ -108,9 +111,9 @@ template <bool HAS_ROOM> struct Values {
     /* Call take(bits, place) for every value. */
     template <class Take> LW_DEVICE void each(Take take) const
     {
-        each_part([&](const unsigned long long (&bits)[SELECT_LOADS], int place) {
+        each_part([&](const Loaded &bits, int place) {
 #pragma unroll
-            for (int j = 0; j < SELECT_LOADS; ++j)
+            for (int j = 0; j < LOADS; ++j)
                 if (has(place + j * SELECT_THREADS))
                     take(bits[j], place + j * SELECT_THREADS);
         });
@@ -284,10 +287,10 @@ LW_DEVICE void split(const Values<HAS_ROOM> &values, const Cut &cut, Near &near,
     if (threadIdx.x == 0)
         near.count = 0;
     __syncthreads();
-    values.each_part([&](const unsigned long long (&bits)[SELECT_LOADS], int place) {
+    values.each_part([&](const typename Values<HAS_ROOM>::Loaded &bits, int place) {
         unsigned marks = 0;
 #pragma unroll
-        for (int j = 0; j < SELECT_LOADS; ++j) {
+        for (int j = 0; j < values.LOADS; ++j) {
             const int i = place + j * SELECT_THREADS;
             if (values.has(i) && cut.is_level(bits[j], i)) {
                 const int entry = atomicAdd(&near.count, 1);
@@ -316,6 +319,7 @@ template <bool HAS_ROOM> LW_DEVICE void find_value(const Values<HAS_ROOM> &value
 static inline int64_t select_bytes(int64_t count, int64_t most_shared_bytes)
 {
     constexpr int64_t BESIDE = 24 << 10;        /* static shared memory */
-    const int64_t bytes = (count + SELECT_PART - 1) / SELECT_PART * SELECT_PART * (int64_t)sizeof(double);
+    constexpr int64_t PART = Values<true>::PART;
+    const int64_t bytes = (count + PART - 1) / PART * PART * (int64_t)sizeof(double);
     return bytes + BESIDE <= most_shared_bytes ? bytes : 0;
 }

@@ -392,7 +392,7 @@ int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_t
     struct lw_published_device *const device = &solver->device;
     solver->transforms = attribute_of(cudaDevAttrComputeCapabilityMajor) >= 9 && lw_published_transforms(device->n_buckets);
     device->most_shared_bytes = attribute_of(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-    device->column_bytes = lw_published_column_bytes(device);
+    device->column_bytes = solver->ways.bin || lw_published_columns_pay(device) ? lw_published_column_bytes(device) : 0;
     int rc;
     if ((rc = allocate(solver, err)) || (rc = create_streams(solver, err)) ||
         (!solver->transforms && (rc = create_fft(solver, device->n_buckets, device->n_loops, &solver->fft, err))) ||

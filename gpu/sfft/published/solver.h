@@ -12,7 +12,8 @@
 extern const struct lw_published_ops lw_cuda_published_ops;
 
 /* Replacements for two steps, making the planes and selecting the largest buckets: benchmarks compare them with the solver's own.
- * They are enqueued once, on the solver's stream, to be captured. NULL: the solver's own step. */
+ * They are enqueued once, on the solver's stream, to be captured. NULL: the solver's own step. Another `bin` has the taps for bins
+ * by columns wherever these are possible. */
 struct lw_cuda_published_ways {
     cudaError_t (*bin)(void *context, const struct lw_published_device *device, cudaStream_t stream);
     cudaError_t (*cutoff)(void *context, const struct lw_published_device *device, cudaStream_t stream);
