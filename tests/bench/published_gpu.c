@@ -15,10 +15,9 @@
  * the run before left them. Times of steps are measured on the device, in as many other runs. FFTW plans out of place by
  * FFTW_MEASURE, for FFTW_SECONDS at most, and in place by FFTW_ESTIMATE; the faster one counts.
  *
- * l1 is the paper's error: the sum over all bins of |error|, per line. `lines` compares the lines of the first seed with those of
- * the first way: `same` bits, or `other`; empty for what is not comparable, with a comb or not on the device. All ways must have the
- * same lines, or the exit code is 1, except that in noise a threshold selects other buckets; `found` and `retried` tell what it
- * costs. */
+ * l1 is the paper's error: the sum over all bins of |error|, per line. `lines` tells whether the lines of the first seed are the
+ * `same` bits as those of the first way, or `other`; it is empty with a comb, and on the CPU. Other lines make the exit code 1,
+ * with an exception: in noise, a threshold selects other buckets. `found` and `retried` tell what that costs. */
 #include "published_ways.h"
 #include "sfft_bench.h"
 
