@@ -22,11 +22,18 @@ struct lw_storage {
     char name[32];              /* "tmpfs", "ext4", "Lustre", "0x1234 (unknown)" */
     bool is_coherent;           /* writers of one file keep each other's bytes, on any nodes that share it */
     bool is_memory;             /* files are kept in memory, with no disk behind them */
+    bool is_striped;            /* nodes get locks on stripes of a file, which several servers keep: Lustre, GPFS */
+    int64_t stripe_bytes;       /* bytes of the file's stripes (Lustre) or blocks (GPFS); 0: unknown */
+    int n_stripes;              /* servers that keep the file; 0: unknown */
     enum lw_store_way way;      /* best way for several threads, chosen without measuring */
 };
 
 /** Find the file system of an open file by fstatfs. It counts as not coherent if it is unknown or if fstatfs fails. */
 void lw_storage_find(int fd, struct lw_storage *storage);
+
+/** Read the stripes of a file from Lustre's attribute "lustre.lov". Unknown, cut and unsettled layouts change nothing. In a layout
+ * of parts the last one counts, because it holds most of a large file. */
+void lw_storage_read_layout(const void *layout, int64_t bytes, struct lw_storage *storage);
 
 /** Return whether the kernel makes huge pages of a file in memory on request (Linux 6.1 and later). */
 bool lw_storage_knows_huge_pages(void);

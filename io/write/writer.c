@@ -266,7 +266,10 @@ int lw_writer_recall(struct lw_writer *writer, int dataset, int64_t n, lw_rows_f
     return lw_growing_recall(writer->tables[dataset], n, see, context, err);
 }
 
-const char *lw_writer_way(const struct lw_writer *writer) { return writer->store ? "direct" : "collective"; }
+const char *lw_writer_way(const struct lw_writer *writer) 
+{
+    return writer->file ? writer->structure->way_together(writer->file) : "direct";
+}
 
 /* ---- sync ---------------------------------------------------------------------------------------------------------- */
 

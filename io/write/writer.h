@@ -19,6 +19,9 @@
 #define LW_WRITER_SUM "checksum"
 #define LW_WRITER_NO_SUM "0000000000000000"
 
+/* Most bytes that a rank collects before it writes them for all in a collective call. */
+#define LW_AGGREGATE_BYTES ((int64_t)16 << 20)
+
 struct lw_writer;
 
 /* The type of a table's column, which has 8 bytes of each row. */
@@ -166,7 +169,8 @@ void lw_writer_keep(struct lw_writer *writer);
 /** Make the name of a file beside the result: the result's name and a suffix. */
 void lw_writer_beside(const struct lw_writer *writer, const char *suffix, char name[LW_MAX_PATH]);
 
-/** Return how samples are written, for attributes: "direct", to their places by each rank, or "collective", by calls of all. */
+/** Return how samples are written, for attributes: "direct", to their places by each rank, "collective", by calls of all, or
+ * "collective, aggregators: N", by calls in which N ranks write for all. At most 35 bytes, valid until finish or destroy. */
 const char *lw_writer_way(const struct lw_writer *writer);
 
 /** Mark the result complete, flush it and give it its final name, then remove the files beside it. `attributes` are known only at

@@ -148,7 +148,7 @@ static int collect_provenance(struct lw_result *result, const char *command_line
     }
     add_machine(&c, setup);
     add_format(&c, "start_time_utc", "%s", time_text(time(NULL), start));
-    result->n_attributes += list_late(result, "1970-01-01T00:00:00Z", 1, "unfinished", &none,
+    result->n_attributes += list_late(result, "1970-01-01T00:00:00Z", 1, "unfinished, how is noted at the end", &none,
                                       result->attributes + result->n_attributes);
     return LW_OK;
 }

@@ -73,6 +73,7 @@ def what_is_said():
     check(re.search(r"(limits this run|no stage limits|too short to name a limit)", said), f"the log does not name a limit: {said}")
     _, said = run(2, "contiguous", "--io", "collective")
     check("directly" not in said, f"collective: {said}")
+    check(re.search(r"written by collective calls \(\S+; ranks: 2, each its own part\)", said), f"collective: {said}")
     check(way() == "collective", f"written: {way()}")
 
 

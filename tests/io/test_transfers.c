@@ -1,5 +1,5 @@
 /* test_transfers.c - tests of transfers for all small shapes: they cover their block exactly once, stay below the limit and are
- * contiguous in memory. */
+ * contiguous in memory. And of the number of ranks that write for all. */
 #include "../check.h"
 #include "io/hdf5/result/parts.h"
 
@@ -55,8 +55,31 @@ static void check_large(void)
     CHECK(last.offset_bytes + last.bytes == 3 * ((int64_t)1 << 37), "the last transfer does not end with the block");
 }
 
+/* Check the aggregators of all small numbers: none without stripes or on one node; else at least one on each node, at most one for
+ * each rank, and a divisor of the ranks where nodes have equally many. */
+static void check_aggregators(void)
+{
+    struct lw_storage lustre = {.name = "Lustre", .is_striped = true}, other = {.name = "NFS", .stripe_bytes = 1 << 20, .n_stripes = 8};
+    for (int nodes = 1; nodes < 9; nodes++)
+        for (int ranks = nodes; ranks < 40; ranks++)
+            for (lustre.n_stripes = 0; lustre.n_stripes < 20; lustre.n_stripes++) {
+                const int n = lw_collective_aggregators(&lustre, ranks, nodes);
+                CHECK(lw_collective_aggregators(&other, ranks, nodes) == 0, "aggregators without stripes");
+                CHECK(nodes > 1 ? n >= nodes && n <= ranks : n == 0, "%d of %d ranks on %d nodes", n, ranks, nodes);
+                CHECK(nodes == 1 || n <= lustre.n_stripes || n == nodes, "%d for %d stripes", n, lustre.n_stripes);
+                CHECK(nodes == 1 || ranks % nodes != 0 || ranks % n == 0, "%d of %d ranks on %d nodes", n, ranks, nodes);
+            }
+    lustre.n_stripes = 8;
+    CHECK(lw_collective_aggregators(&lustre, 24, 4) == 8, "8 stripes: 8 of 24 ranks write");
+    lustre.n_stripes = 7;
+    CHECK(lw_collective_aggregators(&lustre, 24, 4) == 6, "7 stripes: 6 of 24 ranks write");
+    lustre.n_stripes = 0;
+    CHECK(lw_collective_aggregators(&lustre, 24, 4) == 4, "unknown stripes: one rank of each node writes");
+}
+
 int main(void)
 {
+    check_aggregators();
     int64_t count[LW_MAX_DIMS];
     for (int n_dims = 1; n_dims <= LW_MAX_DIMS; n_dims++)
         for (int shape = 0; shape < 5 * 5 * 5 * 5; shape++) {

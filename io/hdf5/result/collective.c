@@ -9,6 +9,7 @@
 #include <hdf5.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifndef H5_HAVE_PARALLEL
@@ -26,6 +27,7 @@ struct collective {
     struct lw_result_file *result;
     hid_t file, transfer;
     char failure[900];                  /* message for a failure of the present step */
+    char way[40];               /* lw_writer_way */
     bool was_reported;          /* the log has the cause of independent transfers */
     int n_outputs;
     struct output outputs[];
@@ -77,21 +79,82 @@ static int open_output(struct collective *file, const struct lw_writer_dataset *
     return LW_OK;
 }
 
-/* Open the file for collective writes. Aggregators ("cb") would only delay the large parts of ranks. Data sieving ("ds") must not
- * read, change and write back the pieces that other ranks write in between. */
+/* A striped file system gives nodes locks on stripes. Where several nodes write one stripe, its lock goes to and fro. So a few ranks
+ * write whole stripes for all: at least one on each node and one for each stripe, which keeps all nodes and servers busy. A divisor
+ * of the ranks gives each the parts of equally many. A single node has no rival for its locks. */
+int lw_collective_aggregators(const struct lw_storage *storage, int n_ranks, int n_nodes)
+{
+    int n = storage->is_striped && n_nodes > 1 ? (int)lw_min64(n_ranks, lw_max64(storage->n_stripes, n_nodes)) : 0;
+    while (n > n_nodes && n_ranks % n != 0)
+        n--;
+    return n;
+}
+
+/* Make the hints, by ROMIO's names, from rank 0's view of the file system: they must be the same on all ranks. Where aggregators
+ * ("cb") do not pay, they would only delay the large parts of ranks. Data sieving ("ds") must not read, change and write back the
+ * pieces that other ranks write in between. The file exists, so that its stripes are settled. */
+static MPI_Info make_hints(struct collective *file, struct lw_storage *storage)
+{
+    const int n_nodes = (int)lw_comm_sum(file->comm, lw_comm_node_rank(file->comm) == 0);
+    lw_storage_find(file->result->fd, storage);
+    lw_comm_broadcast(file->comm, storage, sizeof *storage);
+    const int n = lw_collective_aggregators(storage, lw_comm_size(file->comm), n_nodes);
+    const int64_t stripe = storage->stripe_bytes;
+    const struct { const char *name, *format; int64_t value; } numbers[] = {
+        {"cb_nodes", "%" PRId64, n}, {"cb_config_list", "*:%" PRId64, lw_divide_up(n, n_nodes)},
+        {"cb_buffer_size", "%" PRId64, LW_AGGREGATE_BYTES}, {"striping_unit", "%" PRId64, stripe},
+    };
+    MPI_Info hints;
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "romio_cb_write", n > 0 ? "enable" : "disable");
+    MPI_Info_set(hints, "romio_ds_write", "disable");
+    for (int i = 0; n > 0 && i < (stripe > 0 ? 4 : 3); i++) {
+        char text[32];
+        snprintf(text, sizeof text, numbers[i].format, numbers[i].value);
+        MPI_Info_set(hints, numbers[i].name, text);
+    }
+    return hints;
+}
+
+/* Log what the MPI library says of the hints, and keep it for lw_writer_way. Open MPI 4 repeats them; others say what they made of
+ * them. */
+static void report_way(struct collective *file, const struct lw_storage *storage)
+{
+    void *handle;
+    MPI_Info hints;
+    char cb[MPI_MAX_INFO_VAL + 1] = "", n[MPI_MAX_INFO_VAL + 1] = "", stripes[60] = "", bytes[24];
+    int is_known;
+    if (H5Fget_vfd_handle(file->file, H5P_DEFAULT, &handle) < 0)
+        fail_in_hdf5(file);
+    MPI_File_get_info(*(MPI_File *)handle, &hints);
+    MPI_Info_get(hints, "romio_cb_write", MPI_MAX_INFO_VAL, cb, &is_known);
+    MPI_Info_get(hints, "cb_nodes", MPI_MAX_INFO_VAL, n, &is_known);
+    MPI_Info_free(&hints);
+    const bool aggregates = strcmp(cb, "enable") == 0, is_own = strcmp(cb, "disable") == 0;
+    snprintf(file->way, sizeof file->way, aggregates ? "collective, aggregators: %d" : "collective", atoi(n));
+    if (storage->stripe_bytes > 0)
+        snprintf(stripes, sizeof stripes, ", %.0d%sstripes of %s", storage->n_stripes, storage->n_stripes ? " " : "", lw_bytes_text(storage->stripe_bytes, bytes));
+    lw_log_info("the result is written by collective calls (%s%s; ranks: %d, %s%s)", storage->name, stripes, lw_comm_size(file->comm),
+                aggregates ? "aggregators: " : is_own ? "each its own part" : "aggregators as MPI chooses", aggregates ? n : "");
+}
+
+const char *lw_collective_way(const void *opened)
+{
+    const struct collective *const file = opened;
+    return file->way;
+}
+
 static int open_file(struct collective *file, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     MPI_Errhandler handler;
-    MPI_Info hints;
+    struct lw_storage storage;
+    MPI_Info hints = make_hints(file, &storage);
     snprintf(file->failure, sizeof file->failure, "cannot open '%.600s' with MPI-IO", file->result->part);
     /* MPI gives the handler of MPI_FILE_NULL to files opened from now on. */
     in_mpi = file;
     MPI_File_create_errhandler(fail_in_mpi, &handler);
     MPI_File_set_errhandler(MPI_FILE_NULL, handler);
     MPI_Errhandler_free(&handler);
-    MPI_Info_create(&hints);
-    MPI_Info_set(hints, "romio_cb_write", "disable");
-    MPI_Info_set(hints, "romio_ds_write", "disable");
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fapl_mpio(access, lw_comm_mpi(file->comm), hints);
     MPI_Info_free(&hints);
@@ -99,6 +162,7 @@ static int open_file(struct collective *file, const struct lw_writer_spec *spec,
     H5Pclose(access);
     if (file->file < 0)
         fail_in_hdf5(file);
+    report_way(file, &storage);
     file->transfer = H5Pcreate(H5P_DATASET_XFER);
     H5Pset_dxpl_mpio(file->transfer, H5FD_MPIO_COLLECTIVE);
     int rc = LW_OK;
