@@ -73,42 +73,32 @@ static const struct {
     {AFS_SUPER_MAGIC, "AFS", false, false},
 };
 
-/* Layouts of Lustre (lustre_user.h): a plain one, one on chosen servers, and a list of parts, which tells where the layout of each
- * part is. Places of fields, in the machine's byte order. */
-enum { PLAIN = 0x0bd10bd0, POOLED = 0x0bd30bd0, PARTS = 0x0bd60bd0 };
-enum { STRIPE_AT = 24, COUNT_AT = 28, LAYOUT_BYTES = 32, N_PARTS_AT = 14, PARTS_AT = 32, PART_BYTES = 48, PART_LAYOUT_AT = 24 };
+/* Head of a layout of Lustre (lustre_user.h). A list of parts tells behind it where the layout of each part is. */
+struct layout {
+    uint32_t kind, pattern;
+    uint16_t id[3], n_parts;
+    uint64_t sequence;
+    uint32_t stripe_bytes;
+    uint16_t n_stripes, generation;
+};
 
 void lw_storage_read_layout(const void *layout, int64_t bytes, struct lw_storage *storage)
 {
-    const char *const data = layout;
-    uint32_t kind, stripe_bytes, at;
-    uint16_t n_stripes, n_parts;
-    if (bytes < LAYOUT_BYTES)
+    enum { PLAIN = 0x0bd10bd0, POOLED = 0x0bd30bd0, PARTS = 0x0bd60bd0, PART_BYTES = 48, PLACE = 24 };
+    const int64_t head_bytes = sizeof(struct layout);
+    struct layout head;
+    uint32_t at;
+    if (bytes < head_bytes)
         return;
-    memcpy(&kind, data, sizeof kind);
-    memcpy(&stripe_bytes, data + STRIPE_AT, sizeof stripe_bytes);
-    memcpy(&n_stripes, data + COUNT_AT, sizeof n_stripes);
-    memcpy(&n_parts, data + N_PARTS_AT, sizeof n_parts);
-    if (kind == PARTS && n_parts > 0 && PARTS_AT + n_parts * (int64_t)PART_BYTES <= bytes) {
-        memcpy(&at, data + PARTS_AT + (n_parts - 1) * PART_BYTES + PART_LAYOUT_AT, sizeof at);
-        if (at >= PARTS_AT)
-            lw_storage_read_layout(data + at, bytes - at, storage);
-    } else if ((kind == PLAIN || kind == POOLED) && n_stripes > 0 && n_stripes != UINT16_MAX) {
-        storage->stripe_bytes = stripe_bytes;
-        storage->n_stripes = n_stripes;
+    memcpy(&head, layout, sizeof head);
+    if (head.kind == PARTS && head.n_parts > 0 && head_bytes + head.n_parts * (int64_t)PART_BYTES <= bytes) {
+        memcpy(&at, (const char *)layout + head_bytes + (head.n_parts - 1) * PART_BYTES + PLACE, sizeof at);
+        if (at >= head_bytes)
+            lw_storage_read_layout((const char *)layout + at, bytes - at, storage);
+    } else if ((head.kind == PLAIN || head.kind == POOLED) && head.n_stripes > 0 && head.n_stripes != UINT16_MAX) {
+        storage->stripe_bytes = head.stripe_bytes;
+        storage->n_stripes = head.n_stripes;
     }
-}
-
-/* Find the stripes of a file. GPFS tells its block as the size of a good transfer. */
-static void find_stripes(int fd, uint32_t number, struct lw_storage *storage)
-{
-    char layout[1 << 14];
-    struct stat status;
-    storage->is_striped = number == LUSTRE_NUMBER || number == GPFS_NUMBER;
-    if (number == LUSTRE_NUMBER)
-        lw_storage_read_layout(layout, fgetxattr(fd, "lustre.lov", layout, sizeof layout), storage);
-    else if (number == GPFS_NUMBER && fstat(fd, &status) == 0)
-        storage->stripe_bytes = status.st_blksize;
 }
 
 bool lw_storage_knows_huge_pages(void)
@@ -123,6 +113,7 @@ void lw_storage_find(int fd, struct lw_storage *storage)
 {
     const long enough = lw_storage_knows_huge_pages() ? 2 : 4;
     struct statfs status;
+    char layout[1 << 14];
     *storage = (struct lw_storage){.name = "unknown"};
     const bool is_known = fstatfs(fd, &status) == 0;
     if (is_known)
@@ -133,7 +124,11 @@ void lw_storage_find(int fd, struct lw_storage *storage)
         snprintf(storage->name, sizeof storage->name, "%s", table[i].name);
         storage->is_coherent = table[i].is_coherent;
         storage->is_memory = table[i].is_memory;
-        find_stripes(fd, table[i].number, storage);
+        storage->is_striped = table[i].number == LUSTRE_NUMBER || table[i].number == GPFS_NUMBER;
+        if (table[i].number == LUSTRE_NUMBER)
+            lw_storage_read_layout(layout, fgetxattr(fd, "lustre.lov", layout, sizeof layout), storage);
+        else if (storage->is_striped)
+            storage->stripe_bytes = status.f_bsize;         /* GPFS tells its block */
     }
     storage->way = storage->is_memory && sysconf(_SC_NPROCESSORS_ONLN) >= enough ? LW_STORE_MAP : LW_STORE_WRITE;
 }

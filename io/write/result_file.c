@@ -28,7 +28,7 @@
 
 int lw_result_file_name(struct lw_result_file *result, const char *file, bool overwrite, struct lw_error *err)
 {
-    *result = (struct lw_result_file){.overwrite = overwrite, .fd = -1};
+    *result = (struct lw_result_file){.way = "direct", .overwrite = overwrite, .fd = -1};
     const size_t most = sizeof result->part - sizeof LONGEST_SUFFIX;
     if (strlen(file) > most)
         return lw_fail(err, LW_EIO, "the name of the result, '%.100s...', is longer than %zu characters", file, most);

@@ -30,6 +30,7 @@ enum { LW_MARKED_BYTES = 64 << 10 };
 struct lw_result_file {
     char name[LW_MAX_PATH];
     char part[LW_MAX_PATH];     /* temporary name */
+    char way[40];               /* how samples are written: lw_writer_way */
     bool overwrite;
     bool is_resumed;
     bool is_kept;               /* discard leaves the temporary file, so that a later run can go on with it */

@@ -84,6 +84,5 @@ struct lw_structure {
                          struct lw_error *err);
     void (*write_together)(void *file, int dataset, const int64_t *first, const int64_t *count, const void *data);
     void (*flush_together)(void *file);
-    const char *(*way_together)(const void *file);          /* return lw_writer_way's text, valid while the file is open */
     void (*close_together)(void *file, bool is_whole);      /* false: after a failure; further failures are ignored */
 };

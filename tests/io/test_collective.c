@@ -1,6 +1,6 @@
 /* test_collective.c - tests of collective writes through aggregators, on a pretended Lustre. The result has the same bytes as
  * without them; as many ranks write as the hints allow; no two ranks write one stripe; datasets begin with a stripe. On a file
- * system without stripes each rank writes its own part, so that two ranks do write one stripe.
+ * system without stripes, and where a write has large gaps, each rank writes its own part, so that two ranks do write one stripe.
  *
  * The calls of pwrite are counted by taking its place. */
 #include "io/write/writer.h"
@@ -9,7 +9,14 @@
 
 #include <sys/syscall.h>
 
-enum { STRIPE = 4 << 20, N_STRIPES = 16, CHANNELS = 3, LENGTH = 2500000, SLICES = 2 };
+enum { STRIPE = 4 << 20, N_STRIPES = 16, CHANNELS = 3, LENGTH = 2500000 };
+
+struct kind {
+    int rounds;                 /* two rounds leave gaps of half a row, which are small; four leave larger ones */
+    int64_t stripe;             /* pretended; 0: unknown */
+    int asked, writers;         /* aggregators that MPI is asked for; 0: none. Ranks that write */
+    bool shares;                /* two ranks write one stripe */
+};
 
 static bool is_counting;
 static unsigned char wrote[N_STRIPES];      /* whether this rank wrote to a stripe */
@@ -22,13 +29,13 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
 }
 
 /* Write float32 [CHANNELS x LENGTH] in rounds of one slice a rank. Slices end between stripes. */
-static void write_all(struct lw_comm *comm, struct lw_writer *writer, int64_t *most_writers, int64_t *n_writers)
+static void write_all(struct lw_comm *comm, struct lw_writer *writer, const struct kind *kind, int64_t *most_writers, int64_t *n_writers)
 {
-    const int64_t size = lw_comm_size(comm), slice = LENGTH / SLICES / size;
+    const int64_t size = lw_comm_size(comm), slice = LENGTH / kind->rounds / size;
     float *const data = malloc((size_t)(CHANNELS * slice) * sizeof *data);
     struct lw_error err = {0};
     bool writes = false;
-    for (int64_t round = 0; round < SLICES; round++) {
+    for (int64_t round = 0; round < kind->rounds; round++) {
         const int64_t first[2] = {0, (round * size + lw_comm_rank(comm)) * slice}, count[2] = {CHANNELS, slice};
         for (int64_t i = 0; i < CHANNELS * slice; i++)
             data[i] = (float)((i / slice) * LENGTH + first[1] + i % slice);
@@ -61,32 +68,33 @@ static void check_bytes(const char *file, int64_t length, int64_t stripe)
     free(data);
 }
 
-/* @param aggregators  ranks that write for all; 0: each rank writes its own part */
-static void check(struct lw_comm *comm, const char *folder, int aggregators)
+static void check(struct lw_comm *comm, const char *folder, struct kind kind)
 {
-    char file[300], way[40] = "collective", wanted[40] = "collective";
+    char file[300], way[40] = "collective";
     const struct lw_writer_dataset dataset = {.path = "/data", .n_dims = 2, .dims = {CHANNELS, LENGTH}, .type = {.scalar = LW_FLOAT32}};
     struct lw_error err = {0};
     struct lw_writer *writer = NULL;
     int64_t most_writers = 0, n_writers = 0;
-    snprintf(file, sizeof file, "%s/%d.h5", folder, aggregators);
-    const struct lw_writer_spec spec = {.file = file, .datasets = &dataset, .n_datasets = 1, .io = LW_IO_COLLECTIVE};
+    snprintf(file, sizeof file, "%s/collective.h5", folder);
+    const struct lw_writer_spec spec = {.file = file, .overwrite = true, .datasets = &dataset, .n_datasets = 1, .io = LW_IO_COLLECTIVE};
+    /* Two pretended nodes, which ROMIO finds to be one: it gives that one node as many aggregators as each of two would have. */
+    pretended = (struct lw_storage){.name = "Lustre", .is_striped = kind.asked > 0, .stripe_bytes = kind.stripe,
+                                    .n_stripes = lw_comm_size(comm)};
+    pretended_nodes = 2;
     CHECK(lw_writer_create(comm, &spec, &writer, &err) == LW_OK, "%s", err.message);
     if (!writer)
         return;
-    if (aggregators > 0) {
-        snprintf(way, sizeof way, "collective, aggregators: %d", aggregators);
-        snprintf(wanted, sizeof wanted, "collective, aggregators: %d", lw_comm_size(comm));    /* Open MPI 4 tells this number */
-    }
-    CHECK(strcmp(lw_writer_way(writer), way) == 0 || strcmp(lw_writer_way(writer), wanted) == 0, "written '%s', not '%s'",
-          lw_writer_way(writer), way);
-    write_all(comm, writer, &most_writers, &n_writers);
-    CHECK(n_writers == (aggregators > 0 ? aggregators : lw_comm_size(comm)), "%d ranks have written", (int)n_writers);
-    CHECK(aggregators > 0 ? most_writers == 1 : most_writers > 1, "%d ranks have written one stripe", (int)most_writers);
+    if (kind.asked > 0)
+        snprintf(way, sizeof way, "collective, aggregators: %d", kind.asked);
+    CHECK(strcmp(lw_writer_way(writer), way) == 0, "written '%s', not '%s'", lw_writer_way(writer), way);
+    write_all(comm, writer, &kind, &most_writers, &n_writers);
+    CHECK(n_writers == kind.writers, "%d ranks have written, not %d", (int)n_writers, kind.writers);
+    CHECK(kind.shares ? most_writers > 1 : most_writers == 1, "%d ranks have written one stripe", (int)most_writers);
     CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
     lw_writer_destroy(writer);
+    const int64_t slice = LENGTH / kind.rounds / lw_comm_size(comm);
     if (lw_comm_rank(comm) == 0)
-        check_bytes(file, LENGTH / SLICES / lw_comm_size(comm) * lw_comm_size(comm) * SLICES, aggregators > 0 ? STRIPE : 1 << 20);
+        check_bytes(file, slice * lw_comm_size(comm) * kind.rounds, kind.asked > 0 && kind.stripe > 0 ? STRIPE : 1 << 20);
     lw_comm_barrier(comm);
 }
 
@@ -95,11 +103,11 @@ int main(int argc, char **argv)
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     char folder[256], command[300];
     make_folder(comm, folder);
-    check(comm, folder, 0);
-    /* Two pretended nodes, which ROMIO finds to be one: it gives that one node as many aggregators as each of two would have. */
-    pretended = (struct lw_storage){.name = "Lustre", .is_striped = true, .stripe_bytes = STRIPE, .n_stripes = lw_comm_size(comm)};
-    pretended_nodes = 2;
-    check(comm, folder, lw_comm_size(comm) / 2);
+    const int size = lw_comm_size(comm);
+    check(comm, folder, (struct kind){2, 0, 0, size, true});
+    check(comm, folder, (struct kind){2, STRIPE, size, size / 2, false});
+    check(comm, folder, (struct kind){4, STRIPE, size, size, true});
+    check(comm, folder, (struct kind){2, 0, size, size / 2, size > 2});
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
     return test_end(comm, "collective");

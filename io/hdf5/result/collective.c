@@ -9,7 +9,6 @@
 #include <hdf5.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #ifndef H5_HAVE_PARALLEL
@@ -19,7 +18,7 @@
 struct output {
     hid_t dataset, type;
     int n_dims;
-    int64_t sample_bytes;
+    int64_t dims[LW_MAX_DIMS], sample_bytes;
 };
 
 struct collective {
@@ -27,7 +26,7 @@ struct collective {
     struct lw_result_file *result;
     hid_t file, transfer;
     char failure[900];                  /* message for a failure of the present step */
-    char way[40];               /* lw_writer_way */
+    bool aggregates;            /* some ranks write for all, in dense writes */
     bool was_reported;          /* the log has the cause of independent transfers */
     int n_outputs;
     struct output outputs[];
@@ -71,6 +70,7 @@ static int open_output(struct collective *file, const struct lw_writer_dataset *
     if (spec->grows)
         return LW_OK;
     output->n_dims = spec->n_dims;
+    memcpy(output->dims, spec->dims, sizeof output->dims);
     output->dataset = H5Dopen2(file->file, spec->path, H5P_DEFAULT);
     if (output->dataset < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot open %s", lw_name_of(file->result->part, spec->path).text);
@@ -90,65 +90,43 @@ int lw_collective_aggregators(const struct lw_storage *storage, int n_ranks, int
     return n;
 }
 
-/* Make the hints, by ROMIO's names, from rank 0's view of the file system: they must be the same on all ranks. Where aggregators
- * ("cb") do not pay, they would only delay the large parts of ranks. Data sieving ("ds") must not read, change and write back the
- * pieces that other ranks write in between. The file exists, so that its stripes are settled. */
-static MPI_Info make_hints(struct collective *file, struct lw_storage *storage)
+/* Choose how to write, log it, and make MPI's hints, by ROMIO's names, from rank 0's view of the file system: all ranks need the same.
+ * Where aggregators ("cb") do not pay, they would only delay the large parts of ranks. Data sieving ("ds") must not read, change and
+ * write back the pieces that other ranks write in between. The number of stripes is no hint, because the file exists already. */
+static MPI_Info choose_way(struct collective *file)
 {
-    const int n_nodes = (int)lw_comm_sum(file->comm, lw_comm_node_rank(file->comm) == 0);
-    lw_storage_find(file->result->fd, storage);
-    lw_comm_broadcast(file->comm, storage, sizeof *storage);
-    const int n = lw_collective_aggregators(storage, lw_comm_size(file->comm), n_nodes);
-    const int64_t stripe = storage->stripe_bytes;
-    const struct { const char *name, *format; int64_t value; } numbers[] = {
-        {"cb_nodes", "%" PRId64, n}, {"cb_config_list", "*:%" PRId64, lw_divide_up(n, n_nodes)},
-        {"cb_buffer_size", "%" PRId64, LW_AGGREGATE_BYTES}, {"striping_unit", "%" PRId64, stripe},
-    };
     MPI_Info hints;
+    struct lw_storage storage;
+    char number[3][32], stripes[60] = "", bytes[24];
+    const int size = lw_comm_size(file->comm), n_nodes = (int)lw_comm_sum(file->comm, lw_comm_node_rank(file->comm) == 0);
+    lw_storage_find(file->result->fd, &storage);
+    lw_comm_broadcast(file->comm, &storage, sizeof storage);
+    const int n = lw_collective_aggregators(&storage, size, n_nodes);
+    file->aggregates = n > 0;
+    snprintf(number[0], sizeof number[0], "%d", n);
+    snprintf(number[1], sizeof number[1], "*:%d", (int)lw_divide_up(n, n_nodes));
+    snprintf(number[2], sizeof number[2], "%" PRId64, storage.stripe_bytes);
     MPI_Info_create(&hints);
     MPI_Info_set(hints, "romio_cb_write", n > 0 ? "enable" : "disable");
     MPI_Info_set(hints, "romio_ds_write", "disable");
-    for (int i = 0; n > 0 && i < (stripe > 0 ? 4 : 3); i++) {
-        char text[32];
-        snprintf(text, sizeof text, numbers[i].format, numbers[i].value);
-        MPI_Info_set(hints, numbers[i].name, text);
+    if (n > 0) {
+        MPI_Info_set(hints, "cb_nodes", number[0]);
+        MPI_Info_set(hints, "cb_config_list", number[1]);
+        MPI_Info_set(hints, "striping_unit", number[2]);
     }
+    snprintf(file->result->way, sizeof file->result->way, n > 0 ? "collective, aggregators: %d" : "collective", n);
+    if (storage.stripe_bytes > 0)
+        snprintf(stripes, sizeof stripes, ", %.0d%sstripes of %s", storage.n_stripes, storage.n_stripes ? " " : "",
+                 lw_bytes_text(storage.stripe_bytes, bytes));
+    lw_log_info("the result is written by collective calls (%s%s; ranks: %d, %s%s)", storage.name, stripes, size,
+                n > 0 ? "aggregators: " : "each its own part", n > 0 ? number[0] : "");
     return hints;
-}
-
-/* Log what the MPI library says of the hints, and keep it for lw_writer_way. Open MPI 4 repeats them; others say what they made of
- * them. */
-static void report_way(struct collective *file, const struct lw_storage *storage)
-{
-    void *handle;
-    MPI_Info hints;
-    char cb[MPI_MAX_INFO_VAL + 1] = "", n[MPI_MAX_INFO_VAL + 1] = "", stripes[60] = "", bytes[24];
-    int is_known;
-    if (H5Fget_vfd_handle(file->file, H5P_DEFAULT, &handle) < 0)
-        fail_in_hdf5(file);
-    MPI_File_get_info(*(MPI_File *)handle, &hints);
-    MPI_Info_get(hints, "romio_cb_write", MPI_MAX_INFO_VAL, cb, &is_known);
-    MPI_Info_get(hints, "cb_nodes", MPI_MAX_INFO_VAL, n, &is_known);
-    MPI_Info_free(&hints);
-    const bool aggregates = strcmp(cb, "enable") == 0, is_own = strcmp(cb, "disable") == 0;
-    snprintf(file->way, sizeof file->way, aggregates ? "collective, aggregators: %d" : "collective", atoi(n));
-    if (storage->stripe_bytes > 0)
-        snprintf(stripes, sizeof stripes, ", %.0d%sstripes of %s", storage->n_stripes, storage->n_stripes ? " " : "", lw_bytes_text(storage->stripe_bytes, bytes));
-    lw_log_info("the result is written by collective calls (%s%s; ranks: %d, %s%s)", storage->name, stripes, lw_comm_size(file->comm),
-                aggregates ? "aggregators: " : is_own ? "each its own part" : "aggregators as MPI chooses", aggregates ? n : "");
-}
-
-const char *lw_collective_way(const void *opened)
-{
-    const struct collective *const file = opened;
-    return file->way;
 }
 
 static int open_file(struct collective *file, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     MPI_Errhandler handler;
-    struct lw_storage storage;
-    MPI_Info hints = make_hints(file, &storage);
+    MPI_Info hints = choose_way(file);
     snprintf(file->failure, sizeof file->failure, "cannot open '%.600s' with MPI-IO", file->result->part);
     /* MPI gives the handler of MPI_FILE_NULL to files opened from now on. */
     in_mpi = file;
@@ -162,7 +140,6 @@ static int open_file(struct collective *file, const struct lw_writer_spec *spec,
     H5Pclose(access);
     if (file->file < 0)
         fail_in_hdf5(file);
-    report_way(file, &storage);
     file->transfer = H5Pcreate(H5P_DATASET_XFER);
     H5Pset_dxpl_mpio(file->transfer, H5FD_MPIO_COLLECTIVE);
     int rc = LW_OK;
@@ -300,6 +277,19 @@ static void write_transfer(struct collective *file, const struct output *output,
         fail_in_hdf5(file);
 }
 
+/* Return whether the blocks of all ranks fill at least half of what they span. Aggregators read the gaps and write them back. */
+static bool is_dense(struct collective *file, const struct output *output, const int64_t *first, const int64_t *count)
+{
+    int64_t begin = 0, last = 0, n = 1;
+    for (int d = 0; d < output->n_dims; d++) {
+        begin = begin * output->dims[d] + first[d];
+        last = last * output->dims[d] + first[d] + count[d] - 1;
+        n *= count[d];
+    }
+    const int64_t span = lw_comm_max(file->comm, n > 0 ? last + 1 : 0) - lw_comm_min(file->comm, n > 0 ? begin : INT64_MAX);
+    return 2 * lw_comm_sum(file->comm, n) >= span;
+}
+
 /* Write a block, and log once (detailed log) why HDF5 has made a collective transfer independent. */
 void lw_collective_write(void *opened, int dataset, const int64_t *first, const int64_t *count, const void *data)
 {
@@ -307,6 +297,9 @@ void lw_collective_write(void *opened, int dataset, const int64_t *first, const 
     const struct output *const output = &file->outputs[dataset];
     const struct lw_transfers transfers = lw_transfers_plan(output->n_dims, count, output->sample_bytes, LW_MESSAGE_BYTES);
     const int64_t n_calls = lw_comm_max(file->comm, transfers.n_transfers);
+    if (file->aggregates && n_calls > 0)
+        H5Pset_dxpl_mpio_collective_opt(file->transfer, is_dense(file, output, first, count) ? H5FD_MPIO_COLLECTIVE_IO
+                                                                                             : H5FD_MPIO_INDIVIDUAL_IO);
     for (int64_t call = 0; call < n_calls; call++) {
         if (call < transfers.n_transfers) {
             const struct lw_transfer transfer = lw_transfers_get(&transfers, call);

@@ -115,10 +115,9 @@ struct lw_transfer lw_transfers_get(const struct lw_transfers *transfers, int64_
 /** Return how many ranks write for all in collective calls, as aggregators; 0: each rank writes its own part. Pure arithmetic. */
 int lw_collective_aggregators(const struct lw_storage *storage, int n_ranks, int n_nodes);
 
-/* Implement open_together, write_together, flush_together, way_together and close_together of lw_structure for HDF5. */
+/* Implement open_together, write_together, flush_together and close_together of lw_structure for HDF5. */
 int lw_collective_open(struct lw_comm *comm, struct lw_result_file *result, const struct lw_writer_spec *spec, void **out,
                        struct lw_error *err);
 void lw_collective_write(void *file, int dataset, const int64_t *first, const int64_t *count, const void *data);
 void lw_collective_flush(void *file);
-const char *lw_collective_way(const void *file);
 void lw_collective_close(void *file, bool is_whole);

@@ -18,17 +18,7 @@
 /* Attribute of the root group: 0 until `complete` makes it 1. */
 #define COMPLETE "lapwing_complete"
 
-#define ALIGNMENT ((int64_t)1 << 20)    /* least alignment of datasets: a multiple of any page */
-
-/* Return the alignment of datasets in a file: its stripe, if that is known and of a usual size. `room` does not count larger stripes,
- * because they are known only once the file exists; reserving its room does. */
-static hsize_t alignment_in(const struct lw_result_file *result)
-{
-    struct lw_storage storage;
-    lw_storage_find(result->fd, &storage);
-    const int64_t stripe = storage.stripe_bytes;
-    return (hsize_t)(stripe % ALIGNMENT == 0 && stripe <= LW_AGGREGATE_BYTES ? lw_max64(ALIGNMENT, stripe) : ALIGNMENT);
-}
+#define ALIGNMENT ((int64_t)1 << 20)    /* alignment of datasets: a usual stripe, a multiple of any page */
 
 /* ---- sizes --------------------------------------------------------------------------------------------------------- */
 
@@ -63,12 +53,16 @@ static int64_t room(const struct lw_writer_spec *spec)
 
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
-/* Open the temporary file. HDF5 must not lock it, because it bears this program's own lock (result_file.h).
+/* Open the temporary file. HDF5 must not lock it, because it bears this program's own lock (result_file.h). Datasets are aligned to
+ * longer stripes, too; `room` does not count that, because a file has stripes only once it exists.
  * @param flags  as for H5Fopen; H5F_ACC_TRUNC: a new file */
 static hid_t open_part(const struct lw_result_file *result, unsigned flags)
 {
     LW_CLOSED const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_alignment(access, (hsize_t)ALIGNMENT, alignment_in(result));
+    struct lw_storage storage;
+    lw_storage_find(result->fd, &storage);
+    const bool is_long = storage.stripe_bytes > ALIGNMENT && storage.stripe_bytes <= LW_AGGREGATE_BYTES;
+    H5Pset_alignment(access, (hsize_t)ALIGNMENT, (hsize_t)(is_long ? storage.stripe_bytes : ALIGNMENT));
 #if H5_VERSION_GE(1, 10, 7)
     H5Pset_file_locking(access, false, true);
 #endif
@@ -332,5 +326,5 @@ static int complete(const struct lw_result_file *result, const struct lw_structu
 const struct lw_structure lw_structure_hdf5 = {
     .start = lw_hdf5_start, .room = room, .create = create, .check = check, .complete = complete,
     .open_together = lw_collective_open, .write_together = lw_collective_write,
-    .flush_together = lw_collective_flush, .way_together = lw_collective_way, .close_together = lw_collective_close,
+    .flush_together = lw_collective_flush, .close_together = lw_collective_close,
 };
