@@ -23,13 +23,15 @@ static unsigned char wrote[N_STRIPES];      /* whether this rank wrote to a stri
 
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
 {
-    for (int64_t s = offset / STRIPE; is_counting && bytes > 0 && s <= (offset + (int64_t)bytes - 1) / STRIPE && s < N_STRIPES; s++)
+    const int64_t end = (offset + (int64_t)bytes + STRIPE - 1) / STRIPE;
+    for (int64_t s = offset / STRIPE; is_counting && s < end && s < N_STRIPES; s++)
         wrote[s] = 1;
     return syscall(SYS_pwrite64, fd, data, bytes, offset);
 }
 
 /* Write float32 [CHANNELS x LENGTH] in rounds of one slice a rank. Slices end between stripes. */
-static void write_all(struct lw_comm *comm, struct lw_writer *writer, const struct kind *kind, int64_t *most_writers, int64_t *n_writers)
+static void write_all(struct lw_comm *comm, struct lw_writer *writer, const struct kind *kind,
+                      int64_t *most_writers, int64_t *n_writers)
 {
     const int64_t size = lw_comm_size(comm), slice = LENGTH / kind->rounds / size;
     float *const data = malloc((size_t)(CHANNELS * slice) * sizeof *data);
@@ -71,12 +73,14 @@ static void check_bytes(const char *file, int64_t length, int64_t stripe)
 static void check(struct lw_comm *comm, const char *folder, struct kind kind)
 {
     char file[300], way[40] = "collective";
-    const struct lw_writer_dataset dataset = {.path = "/data", .n_dims = 2, .dims = {CHANNELS, LENGTH}, .type = {.scalar = LW_FLOAT32}};
+    const struct lw_writer_dataset dataset = {.path = "/data", .n_dims = 2, .dims = {CHANNELS, LENGTH},
+                                              .type = {.scalar = LW_FLOAT32}};
     struct lw_error err = {0};
     struct lw_writer *writer = NULL;
     int64_t most_writers = 0, n_writers = 0;
     snprintf(file, sizeof file, "%s/collective.h5", folder);
-    const struct lw_writer_spec spec = {.file = file, .overwrite = true, .datasets = &dataset, .n_datasets = 1, .io = LW_IO_COLLECTIVE};
+    const struct lw_writer_spec spec = {.file = file, .overwrite = true, .datasets = &dataset, .n_datasets = 1,
+                                        .io = LW_IO_COLLECTIVE};
     /* Two pretended nodes, which ROMIO finds to be one: it gives that one node as many aggregators as each of two would have. */
     pretended = (struct lw_storage){.name = "Lustre", .is_striped = kind.asked > 0, .stripe_bytes = kind.stripe,
                                     .n_stripes = lw_comm_size(comm)};

@@ -59,7 +59,8 @@ static void check_large(void)
  * each rank, and a divisor of the ranks where nodes have equally many. */
 static void check_aggregators(void)
 {
-    struct lw_storage lustre = {.name = "Lustre", .is_striped = true}, other = {.name = "NFS", .stripe_bytes = 1 << 20, .n_stripes = 8};
+    struct lw_storage lustre = {.name = "Lustre", .is_striped = true};
+    const struct lw_storage other = {.name = "NFS", .stripe_bytes = 1 << 20, .n_stripes = 8};
     for (int nodes = 1; nodes < 9; nodes++)
         for (int ranks = nodes; ranks < 40; ranks++)
             for (lustre.n_stripes = 0; lustre.n_stripes < 20; lustre.n_stripes++) {

@@ -79,9 +79,9 @@ static int open_output(struct collective *file, const struct lw_writer_dataset *
     return LW_OK;
 }
 
-/* A striped file system gives nodes locks on stripes. Where several nodes write one stripe, its lock goes to and fro. So a few ranks
- * write whole stripes for all: at least one on each node and one for each stripe, which keeps all nodes and servers busy. A divisor
- * of the ranks gives each the parts of equally many. A single node has no rival for its locks. */
+/* A striped file system gives nodes locks on stripes. Where several nodes write one stripe, its lock goes to and fro. So a few
+ * ranks write whole stripes for all: at least one on each node and one for each stripe, which keeps all nodes and servers busy. A
+ * divisor of the ranks gives each the parts of equally many. A single node has no rival for its locks. */
 int lw_collective_aggregators(const struct lw_storage *storage, int n_ranks, int n_nodes)
 {
     int n = storage->is_striped && n_nodes > 1 ? (int)lw_min64(n_ranks, lw_max64(storage->n_stripes, n_nodes)) : 0;
@@ -90,9 +90,10 @@ int lw_collective_aggregators(const struct lw_storage *storage, int n_ranks, int
     return n;
 }
 
-/* Choose how to write, log it, and make MPI's hints, by ROMIO's names, from rank 0's view of the file system: all ranks need the same.
- * Where aggregators ("cb") do not pay, they would only delay the large parts of ranks. Data sieving ("ds") must not read, change and
- * write back the pieces that other ranks write in between. The number of stripes is no hint, because the file exists already. */
+/* Choose how to write, log it, and make MPI's hints, by ROMIO's names. They come from rank 0's view of the file system, because all
+ * ranks need the same. Where aggregators ("cb") do not pay, they would only delay the large parts of ranks. Data sieving ("ds")
+ * must not read, change and write back the pieces that other ranks write in between. The number of stripes is no hint, because the
+ * file exists already. */
 static MPI_Info choose_way(struct collective *file)
 {
     MPI_Info hints;

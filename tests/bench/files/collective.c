@@ -39,8 +39,8 @@ static double peak_mib(void)
 }
 
 /* Write all rounds. @return  seconds until the data are on the disk */
-static double write_rounds(struct lw_comm *comm, struct lw_writer *writer, const struct lw_writer_dataset *dataset, const float *data,
-                           int64_t slice)
+static double write_rounds(struct lw_comm *comm, struct lw_writer *writer, const struct lw_writer_dataset *dataset,
+                           const float *data, int64_t slice)
 {
     struct lw_error err;
     const int64_t channels = dataset->dims[0], size = lw_comm_size(comm);
