@@ -84,7 +84,7 @@ make_files()
 check_nodes()
 search = ["ols", "--input", "part?.h5:/data", "--filters", "in.h5:/taps", "--products", "filtered,peaks,best", "--noise", "energy",
           "--threshold", "3.5", "--cluster", "20"]
-limit = needed_memory(run(SPREAD, *search, "--memory", "20M", "--output", "none.h5", code=78).stderr)
+limit = needed_memory(run(SPREAD, *search, "--io", "collective", "--memory", "20M", "--output", "none.h5", code=78).stderr)
 compare({"filtered": 1, "peaks": 100, "best/value": 1}, *search, limits=["--memory", limit])
 compare({"convolved": 1, "peaks": 100}, "conv2d", "--input", "in.h5:/image", "--kernel", "in.h5:/kernel", "--products",
         "convolved,peaks", "--noise", "measured", "--threshold", "3")
