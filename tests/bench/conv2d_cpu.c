@@ -70,7 +70,7 @@ static double measure(struct lw_engine *engine, const struct lw_op_spec *spec, c
 static void bench(struct lw_engine *engine, enum lw_precision precision, int64_t size, int64_t kernel,
                   enum lw_conv2d_algorithm algorithm)
 {
-    static const char *const names[] = {"auto", "direct", "tiles", "full", "separable"};
+    static const char *const names[] = {"auto", "direct", "tiles", "full", "separable", "padded"};
     const struct lw_type type = {.scalar = precision == LW_DOUBLE ? LW_FLOAT64 : LW_FLOAT32};
     double *const taps = malloc((size_t)(kernel * kernel) * sizeof *taps);
     uint64_t state = 2;
@@ -189,7 +189,7 @@ static void bench_kernel(struct lw_engine *engine, enum lw_precision precision, 
     bench(engine, precision, size, kernel, LW_CONV2D_ALGORITHM_AUTO);
     if (kernel <= 31)
         bench(engine, precision, size, kernel, LW_CONV2D_ALGORITHM_DIRECT);
-    for (int a = LW_CONV2D_ALGORITHM_TILES; a <= LW_CONV2D_ALGORITHM_SEPARABLE; a++)
+    for (int a = LW_CONV2D_ALGORITHM_TILES; a <= LW_CONV2D_ALGORITHM_PADDED; a++)
         bench(engine, precision, size, kernel, (enum lw_conv2d_algorithm)a);
     if (kernel >= 7)
         bench_fftw(precision, size, kernel);

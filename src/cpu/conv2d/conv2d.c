@@ -98,10 +98,11 @@ static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
     const int64_t lane_bytes = (int64_t)sizeof lane + lay_out(spec, &shape, NULL, &lane);
     /* FFTW's tables of roots: about one complex number per point of a plan, for each direction. */
     const int64_t tables = 4 * (shape.rows + shape.columns) * (int64_t)shape.kernels->real_bytes;
-    return (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) +
-           (lw_cpu_shape2d_has_fft(&shape) ? tables : 0) + lay_out_shared(spec, &shape, NULL, &lane) +
-           n_noises(spec) * (int64_t)sizeof(double) +
-           n_lanes(&shape, plan, size) * lane_bytes;
+    const int64_t work = (lw_cpu_shape2d_has_fft(&shape) ? tables : 0) + lay_out_shared(spec, &shape, NULL, &lane) +
+                         n_lanes(&shape, plan, size) * lane_bytes;
+    const int64_t kept = (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) +
+                         n_noises(spec) * (int64_t)sizeof(double);
+    return kept + lw_max64(work, lw_cpu_kernel2d_setup_bytes(&shape));     /* the kernel is prepared before the lanes are opened */
 }
 
 static int take_noise(const struct lw_op_spec *spec, double **out, struct lw_error *err)

@@ -70,6 +70,9 @@ struct lw_cpu_kernel2d {
 };
 
 int64_t lw_cpu_kernel2d_bytes(const struct lw_cpu_shape2d *shape, enum lw_nan nan);
+
+/** Return the bytes that create needs beyond these, and frees again. */
+int64_t lw_cpu_kernel2d_setup_bytes(const struct lw_cpu_shape2d *shape);
 int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *out,
                            struct lw_error *err);
 void lw_cpu_kernel2d_release(struct lw_cpu_kernel2d *kernel);

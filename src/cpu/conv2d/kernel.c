@@ -126,6 +126,12 @@ struct transform {
     fftw_plan row_plan, strip_plan;
 };
 
+int64_t lw_cpu_kernel2d_setup_bytes(const struct lw_cpu_shape2d *shape)
+{
+    const int64_t points = shape->kernel_rows * shape->columns + 2 * shape->rows * lw_cpu_shape2d_fft(shape).strip;
+    return lw_cpu_shape2d_has_fft(shape) ? points * (int64_t)sizeof(double complex) : 0;
+}
+
 static int open_transform(const struct lw_cpu_shape2d *shape, struct transform *t, struct lw_error *err)
 {
     *t = (struct transform){.fft = lw_cpu_shape2d_fft(shape)};

@@ -41,6 +41,7 @@ def jobs(path):
         found.update({
             "long": [*ols, "--filters", path + ":/long"],
             "wide": [*conv2d, "--kernel", path + ":/wide"],
+            "padded": [*conv2d, "--kernel", path + ":/wide", "--algorithm", "padded"],
             "dense": [*sfft, "--algorithm", "dense"],
             "sfft2": [*sfft, "--algorithm", "sfft2"],
         })
