@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """images.py [RESULTS] - figures of 2-D convolution, and of sums by the definition, from the records of measure_figures_gpu.sh and
-figures/measure_cpu.sh: RESULTS/figures/conv2d_*.csv and ols/steps.csv become PNGs of the same names. RESULTS: tests/bench/results."""
+figures/measure_cpu.sh: RESULTS/figures/conv2d_*.csv and ols/steps.csv become PNGs of the same names. RESULTS:
+tests/bench/results."""
 import os
 import re
 
