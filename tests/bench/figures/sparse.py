@@ -14,11 +14,12 @@ PUBLISHED = "sfft_published.csv"        # bench_published_gpu's
 WAYS = {"partition:sort": (GREY, "o", "baseline: loop partition, sort and select"),
         "chunks:sort": (GOLD, "v", "data layout transformation"),
         "partition:threshold": (GREEN, "^", "fast selection"),
-        "chunks:threshold": (RED, "s", "both"),
-        "rows:threshold": (PURPLE, "x", "both, layout of whole loops on two streams"),
+        "chunks:threshold": (RED, "s", "data layout transformation and fast selection"),
+        "rows:threshold": (PURPLE, "x", "the same, layout by whole loops on two streams"),
         "partition:select": (PALE, "P", "loop partition, exact selection"),
         "engine": (BLUE, "D", "the engine")}
 OTHERS = {"cufft": (GREEN, "v", "cuFFT Z2Z"), "fftw": ("#805ad5", "^", "FFTW, all cores"), "cpu": (GOLD, "P", "sfft2, all cores")}
+BASES = {"partition:sort": "the baseline", "cufft": "cuFFT", "fftw": "FFTW on all cores", "cpu": "sfft2 on all cores"}
 LOOKS = {"sparse": (BLUE, "o", "lapwing"), "sfft2": (RED, "s", "sfft2"), "comb": (GOLD, "D", "sfft2 with a comb"),
          "fftw": (GREY, "^", "FFTW")}
 
@@ -48,14 +49,15 @@ def draw_shares(panel, rows, x, name, title):
     below = [0.0] * len(rows)
     for step, colour in STEPS.items():
         share = [100 * row[step] / sum(row[other] for other in STEPS) for row in rows]
-        panel.bar([name(row[x]) for row in rows], share, bottom=below, color=colour, label=step)
+        panel.bar([name(row[x]) for row in rows], share, bottom=below, color=colour)
         below = [a + b for a, b in zip(below, share)]
     finish(panel, title, x, "% of its time", x="linear", y="linear")
+    panel.set_ylim(0, 100)
 
 
 def draw_times_of_steps(panel, rows, x, title):
     for step, colour in STEPS.items():
-        curve(panel, [(row[x], row[step]) for row in rows], step, colour)
+        curve(panel, [(row[x], row[step]) for row in rows], "begin, comb" if step == "comb" else step, colour)
     finish(panel, title, x, "ms", base=2 if x == "n" else 10)
 
 
@@ -118,41 +120,46 @@ def times(rows, algorithm, x):
     return {row[x]: row["wall_median"] for row in rows if row["algorithm"] == algorithm}
 
 
-def draw_times(panel, rows, whole, x, title):
-    """The times of all; whole: the rows of the transforms of all samples, which do not depend on k."""
-    for algorithm, (colour, marker, name) in WAYS.items():
+def at_every_k(points, rows, x):
+    """The points of a transform of all samples: against k, its time is the same everywhere."""
+    return {row["k"]: time for time in points.values() for row in rows} if x == "k" else points
+
+
+def draw_times(panel, rows, whole, x, title, ways, others):
+    """The times of some algorithms; whole: the rows of the transforms of all samples."""
+    for algorithm in ways:
+        colour, marker, name = WAYS[algorithm]
         curve(panel, times(rows, algorithm, x).items(), name, colour, marker)
-    for algorithm, (colour, marker, name) in OTHERS.items():
-        points = times(rows + whole, algorithm, x)
-        if x == "k" and algorithm != "cpu":
-            points = {row["k"]: time for time in points.values() for row in rows}
+    for algorithm in others:
+        colour, marker, name = OTHERS[algorithm]
+        points = times(rows, algorithm, x) or at_every_k(times(whole, algorithm, x), rows, x)
         curve(panel, points.items(), name, colour, marker, ":")
     finish(panel, title, x, "ms, median", x="log" if x == "n" else "linear")
 
 
-def draw_ratios(panel, rows, whole, x, base, title):
+def draw_ratios(panel, rows, whole, x, base, title, ways):
     """How many times as fast the ways are as `base`."""
-    ground = times(rows + whole, base, x)
-    if x == "k" and base in ("cufft", "fftw"):
-        ground = {row["k"]: time for time in ground.values() for row in rows}
-    for algorithm, (colour, marker, name) in WAYS.items():
+    ground = times(rows, base, x) or at_every_k(times(whole, base, x), rows, x)
+    for algorithm in ways:
+        colour, marker, name = WAYS[algorithm]
         points = [(at, ground[at] / time) for at, time in times(rows, algorithm, x).items() if at in ground and algorithm != base]
         curve(panel, points, name, colour, marker)
     finish(panel, title, x, "times as fast", x="log" if x == "n" else "linear", y="ratio")
 
 
 def draw_comparison(out):
-    rows = published_rows(out)
-    by_n, by_k = [row for row in rows if row["k"] == 1000], [row for row in rows if row["n"] == 2 ** 27 and row["k"]]
-    whole = [row for row in rows if not row["k"]]
-    figure, axes = plt.subplots(2, 5, figsize=(22, 8.5))
-    for panels, shapes, x, title in ((axes[0], by_n, "n", "k = 1000"), (axes[1], by_k, "k", "n = 2^27")):
-        there = whole if x == "n" else [row for row in whole if row["n"] == 2 ** 27]
-        draw_times(panels[0], shapes, there, x, title)
-        for panel, base, name in zip(panels[1:], ("partition:sort", "cufft", "fftw", "cpu"),
-                                     ("the baseline", "cuFFT", "FFTW, all cores", "sfft2, all cores")):
-            draw_ratios(panel, shapes, there, x, base, f"{title}, against {name}")
-    save(figure, out, "sfft_published.png", where_published(out) + "; no noise")
+    for ways, bases, file, size in ((list(WAYS), ("partition:sort",), "sfft_published.png", (12, 9.5)),
+                                    (("partition:sort", "chunks:threshold", "engine"), ("cufft", "fftw", "cpu"), "sfft_speed_up.png", (16, 8.5))):
+        rows = published_rows(out)
+        whole, figure, axes = [row for row in rows if not row["k"]], *plt.subplots(2, 1 + len(bases), figsize=size)
+        for panels, x, title in ((axes[0], "n", "k = 1000"), (axes[1], "k", "n = 2^27")):
+            shapes = [row for row in rows if row["k"] == 1000 or (x == "k" and row["k"])]
+            shapes = [row for row in shapes if x == "n" or row["n"] == 2 ** 27]
+            there = [row for row in whole if x == "n" or row["n"] == 2 ** 27]
+            draw_times(panels[0], shapes, there, x, title, ways, [name for name in OTHERS if name == "cufft" or name in bases])
+            for panel, base in zip(panels[1:], bases):
+                draw_ratios(panel, shapes, there, x, base, f"{title}: against {BASES[base]}", ways)
+        save(figure, out, file, where_published(out) + "; no noise")
 
 
 # ---- the L1 error: 5f ----------------------------------------------------------------------------------------------------------
@@ -169,10 +176,9 @@ def draw_errors(results, out):
                 curve(panel, points, f"{name}, CPU, {noise}", colour, marker, style)
         points = [(row["k"], row["l1"]) for row in own if 2 ** int(row["log2_n"]) == n]
         curve(panel, points, "lapwing, H200, no noise, the worst run", GREEN, "v")
-        for algorithm, colour, name in (("engine", GOLD, "sfft2, GPU"), ("cpu", PURPLE, "sfft2, all cores")):
-            for snr, style, noise in (("none", "-", "no noise"), (20, "--", "20 dB")):
-                points = [(row["k"], row["l1"]) for row in published_rows(out, algorithm, snr) if row["n"] == n]
-                curve(panel, points, f"{name}, {noise}", colour, "D", style)
+        for snr, style, noise in (("none", "-", "no noise"), (20, "--", "20 dB")):
+            points = [(row["k"], row["l1"]) for row in published_rows(out, "engine", snr) if row["n"] == n]
+            curve(panel, points, f"sfft2, GPU, {noise}", PURPLE, "x", style)
         finish(panel, f"n = {power(n)}", "k", "(1/k) sum |error| over all coefficients", base=10)
     save(figure, out, "sfft_errors.png", "sfft_cpu/errors.txt, errors_noiseless.txt; sfft_rows.csv, " + PUBLISHED +
          "; large coefficients of magnitude 1")
