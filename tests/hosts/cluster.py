@@ -1,7 +1,7 @@
 """Shared functions of the tests on several hosts: the program on the hosts that the script `hosts` has made, by mpirun and TCP
 only.
 
-A test is called as hosts 4 PYTHON TEST LAPWING MPIEXEC. It works in the folder that the hosts share."""
+A test is called as hosts 4 PYTHON TEST LAPWING MPIEXEC LUSTRE, with the library of lustre.c. It works in the folder that the hosts share."""
 
 import os
 import shutil
@@ -15,21 +15,22 @@ from tested import LAPWING, MPIEXEC, check, finish, h5py, needed_memory, np, ran
 AGENT = "/mnt/agent"
 HOSTS = ["h1", "h2", "h3", "h4"]
 os.chdir("/mnt")
-for program in (LAPWING, os.path.join(here, "agent")):      # these folders may lie in /tmp, which each host has for itself
+for program in (LAPWING, os.path.join(here, "agent"), *sys.argv[3:]):      # these folders may lie in /tmp, which each host has for itself
     shutil.copy(program, "/mnt")
 
 
-def command(hosts, arguments, settings=()):
-    """The mpirun command with a rank for each name in `hosts`; settings are pairs of a parameter of Open MPI and its value."""
+def command(hosts, arguments, settings=(), more=()):
+    """The mpirun command with a rank for each name in `hosts`; settings are pairs of a parameter of Open MPI and its value,
+    and `more` are options of mpirun."""
     slots = ",".join(f"{name}:{hosts.count(name)}" for name in dict.fromkeys(hosts))
     ours = [("plm_rsh_agent", AGENT), ("pml", "ob1"), ("btl", "tcp,self"), *settings]
     return [MPIEXEC, "--host", slots, "-np", str(len(hosts)), *(str(word) for pair in ours for word in ("--mca", *pair)),
-            "/mnt/lapwing", *map(str, arguments)]
+            *more, "/mnt/lapwing", *map(str, arguments)]
 
 
-def run(hosts, *arguments, code=0):
+def run(hosts, *arguments, code=0, more=()):
     """Run the program with a rank for each name in `hosts`; without names, on the head and without mpirun."""
-    line = command(hosts, arguments) if hosts else ["/mnt/lapwing", *map(str, arguments)]
+    line = command(hosts, arguments, more=more) if hosts else ["/mnt/lapwing", *map(str, arguments)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=100)
     check(done.returncode == code, f"{hosts}: {' '.join(line)} ends with {done.returncode}, not {code}: {done.stderr}")
     return done

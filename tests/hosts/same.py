@@ -1,7 +1,7 @@
 """Four hosts give the same bits as one, for all jobs, with one rank on each or two on each of two, written directly and
-collectively. Folders that only seem to be shared are detected.
+collectively, on a pretended Lustre, too. Folders that only seem to be shared are detected.
 
-    hosts 4 PYTHON same.py LAPWING MPIEXEC"""
+    hosts 4 PYTHON same.py LAPWING MPIEXEC LUSTRE"""
 
 import itertools
 import os
@@ -50,6 +50,18 @@ def compare(wanted, *arguments, limits=()):
     next(layouts)       # the next job uses the other layout with each way
 
 
+def check_lustre(*arguments):
+    """Two hosts write through a rank on each, as the log and the result say, and the result has the bits of direct writing."""
+    run([], *arguments, "--output", "head.h5", "--overwrite", "--quiet")
+    said = run(PAIRS, *arguments, "--io", "collective", "--output", "hosts.h5", "--overwrite",
+               more=["-x", "LD_PRELOAD=/mnt/liblustre.so"])
+    check(data_of("hosts.h5") == data_of("head.h5"), "other bits on a pretended Lustre")
+    with h5py.File("hosts.h5") as file:
+        check(file.attrs["written"] == b"collective, aggregators: 2", f"written: {file.attrs['written']}")
+        check(file["filtered"].id.get_offset() % (1 << 20) == 0, f"the data begin at {file['filtered'].id.get_offset()}")
+    check("by collective calls (Lustre, 2 stripes of 1.0 MiB; ranks: 4, aggregators: 2)" in said.stderr, f"Lustre: {said.stderr}")
+
+
 def check_nodes():
     """The number of ranks that the program sees, and the number on its node."""
     for hosts, here in ((SPREAD, 1), (PAIRS, 2)):
@@ -86,6 +98,7 @@ search = ["ols", "--input", "part?.h5:/data", "--filters", "in.h5:/taps", "--pro
           "--threshold", "3.5", "--cluster", "20"]
 limit = needed_memory(run(SPREAD, *search, "--io", "collective", "--memory", "20M", "--output", "none.h5", code=78).stderr)
 compare({"filtered": 1, "peaks": 100, "best/value": 1}, *search, limits=["--memory", limit])
+check_lustre("ols", "--input", "part?.h5:/data", "--filters", "in.h5:/taps")
 compare({"convolved": 1, "peaks": 100}, "conv2d", "--input", "in.h5:/image", "--kernel", "in.h5:/kernel", "--products",
         "convolved,peaks", "--noise", "measured", "--threshold", "3")
 compare({"spectrum": 50}, "sfft", "--input", "in.h5:/tones", "--sparsity", "50")
