@@ -199,29 +199,42 @@ static bool is_wanted(const struct shape *shape, const char *name)
 
 /* ---- all cores ----------------------------------------------------------------------------------------------------------- */
 
+/* Make all runs of an attempt. @return  whether it explains the signal */
+static bool run_cpu_attempt(struct shape *shape, int seed, int attempt, struct figures *figures)
+{
+    const struct bench *const bench = &shape->bench;
+    const struct lw_published_signal signal = {(const double *)bench->x, false};
+    const struct lw_published_layout *const layout = layout_of(shape, false, seed, attempt);
+    struct lw_engine engine = {.n_workers = bench->n_threads};
+    struct lw_published_solver *solver = NULL;
+    struct lw_sfft_result result = {0};
+    struct lw_error err;
+    require(lw_cpu_published_ops.create(&engine, layout, &solver, &err), &err);
+    for (int i = 0; i < CPU_RUNS; i++) {
+        const struct clocks start = bench_now();
+        require(solver->ops->run(solver, &signal, &result, &figures->profile, &err), &err);
+        bench_add_time(figures, start);
+        bench_score(bench, &result, attempt + 1, figures);
+    }
+    figures->samples = layout->plan.samples;
+    const bool is_explained = result.is_explained;
+    lw_published_solver_destroy(solver);
+    return is_explained;
+}
+
 static void measure_cpu(struct shape *shape)
 {
     static struct figures figures;
-    const struct bench *const bench = &shape->bench;
-    const struct lw_published_signal signal = {(const double *)bench->x, false};
-    struct lw_engine engine = {.n_workers = bench->n_threads};
-    struct lw_error err;
     figures = (struct figures){0};
     for (int seed = 0; seed < SEEDS; seed++) {
-        const struct lw_published_layout *const layout = layout_of(shape, false, seed, 0);
-        struct lw_published_solver *solver = NULL;
-        struct lw_sfft_result result;
-        require(lw_cpu_published_ops.create(&engine, layout, &solver, &err), &err);
-        for (int i = 0; i < CPU_RUNS; i++) {
-            const struct clocks start = bench_now();
-            require(solver->ops->run(solver, &signal, &result, &figures.profile, &err), &err);
-            bench_add_time(&figures, start);
-            bench_score(bench, &result, 1, &figures);
+        const struct figures before = figures;
+        bool is_done = false;
+        for (int attempt = 0; !is_done && attempt < LW_PUBLISHED_ATTEMPTS && layout_of(shape, false, seed, attempt); attempt++) {
+            figures = before;
+            is_done = run_cpu_attempt(shape, seed, attempt, &figures);
         }
-        figures.samples = layout->plan.samples;
-        lw_published_solver_destroy(solver);
     }
-    bench_write(shape->csv, bench, "cpu", bench->n_threads, &figures);
+    bench_write(shape->csv, &shape->bench, "cpu", shape->bench.n_threads, &figures);
 }
 
 /* ---- transforms of all samples ------------------------------------------------------------------------------------------- */
