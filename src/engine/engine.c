@@ -138,12 +138,15 @@ struct lw_bands lw_op_conv2d_bands(const struct lw_op_spec *spec, int64_t row_un
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     const int64_t n_rows = spec->n_outputs > 0 ? spec->n_outputs : 1 << 16, parts = lw_op_is_complex(spec) ? 2 : 1;
-    struct lw_bands b = {.n = c->band > 0 ? lw_divide_up(n_rows, c->band) - 1 : 0};
-    b.columns = lw_padded_length(c->padding, c->output_columns + c->kernel_columns - 1, column_unit);
+    struct lw_bands b = {.columns = lw_padded_length(c->padding, c->output_columns + c->kernel_columns - 1, column_unit)};
+    const int64_t most_rows = most_reals / (b.columns * parts), most_hop = most_rows - (c->kernel_rows - 1);
+    int64_t hop = c->band > 0 ? c->band : most_hop > c->kernel_rows ? most_hop : c->kernel_rows;
     do {
-        b.hop_rows = lw_divide_up(n_rows, ++b.n);
+        b.n = lw_divide_up(n_rows, hop);
+        b.hop_rows = lw_divide_up(n_rows, b.n);
         b.rows = lw_padded_length(c->padding, b.hop_rows + c->kernel_rows - 1, row_unit);
-        b.is_large = b.rows * b.columns * parts > most_reals;
+        b.is_large = b.rows > most_rows;
+        hop = b.hop_rows - 1;           /* the next number of bands has fewer rows each */
     } while (b.is_large && c->band == 0 && b.hop_rows > c->kernel_rows);
     return b;
 }

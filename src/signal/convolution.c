@@ -2,6 +2,8 @@
 
 #include "base/integers.h"
 
+#include <math.h>
+
 int64_t lw_mode_length(enum lw_mode mode, int64_t n, int64_t n_taps)
 {
     switch (mode) {
@@ -76,26 +78,26 @@ static int64_t length_of_paper(int64_t least)
     return power >= least ? power : lw_round_up(least, 512);
 }
 
-/* A length costs its points, plus 2% per odd prime factor: of similar lengths, one with more factors of two takes fewer passes. */
+/* A length costs its points, plus 2% per odd prime factor: of similar lengths, one with more factors of two takes fewer passes. For
+ * each odd part 3^b 5^c 7^d only the shortest length can be the cheapest. */
 int64_t lw_padded_length(enum lw_padding padding, int64_t least, int64_t unit)
 {
-    int64_t best = 0, lowest = INT64_MAX;
+    int64_t best = 0;
+    double lowest = INFINITY;
     if (padding == LW_PADDING_PAPER)
         return length_of_paper(least);
-    for (int64_t n = lw_round_up(least, unit); best == 0 || 50 * n < lowest; n += unit) {
-        int64_t rest = n, odd = 0;
-        if (!lw_has_factors_up_to(7, n))
-            continue;
-        while (rest % 2 == 0)
-            rest /= 2;
-        for (int64_t factor = 3; rest > 1; factor += 2)
-            for (; rest % factor == 0; odd++)
-                rest /= factor;
-        if ((50 + odd) * n < lowest) {
-            lowest = (50 + odd) * n;
-            best = n;
-        }
-    }
+    for (int64_t sevens = 1, d = 0; sevens < 2 * least; sevens *= 7, d++)
+        for (int64_t fives = sevens, c = 0; fives < 2 * least; fives *= 5, c++)
+            for (int64_t odd = fives, b = 0; odd < 2 * least; odd *= 3, b++) {
+                int64_t n = odd * unit;
+                while (n < least)
+                    n *= 2;
+                const double cost = (50.0 + (double)(b + c + d)) * (double)n;
+                if (cost < lowest || (cost <= lowest && n < best)) {
+                    lowest = cost;
+                    best = n;
+                }
+            }
     return best;
 }
 

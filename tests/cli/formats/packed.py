@@ -259,7 +259,7 @@ def earlier_versions(work):
     filtered(work, source, "--axis", "0", "--mask", mask)
     with h5py.File(f"{work}/out.h5", "r+") as file:
         del file.attrs["mask_packing"]
-    check("earlier version, which took" in lapwing(1, "verify", f"{work}/out.h5", code=65).stderr,
+    check("earlier version, which read" in lapwing(1, "verify", f"{work}/out.h5", code=65).stderr,
           "verify does not report a mask that an earlier version took as stored")
 
 
