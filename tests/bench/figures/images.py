@@ -5,7 +5,7 @@ tests/bench/results."""
 import os
 import re
 
-from common import BLUE, GOLD, GREEN, GREY, RED, curve, end, finish, folders, plt, save, shape, table
+from common import BLUE, GOLD, GREEN, GREY, PURPLE, RED, curve, end, finish, folders, plt, save, shape, table
 
 H200 = "one NVIDIA H200, float32, data on the device; "
 
@@ -34,7 +34,8 @@ def draw_crossover(out, name, machine, measured_by):
     rows = table(out, name + ".csv", measured_by)
     sides = sorted({case(row)[0] for row in rows})
     figure, axes = plt.subplots(1, max(len(sides), 1), figsize=(11, 4.5), squeeze=False)
-    looks = (("direct", RED, "s"), ("tiles", GREEN, "^"), ("full", GOLD, "D"), ("separable", GREY, "x"), ("auto", BLUE, "o"))
+    looks = (("direct", RED, "s"), ("tiles", GREEN, "^"), ("full", GOLD, "D"), ("separable", GREY, "x"), ("padded", PURPLE, "v"),
+             ("auto", BLUE, "o"))
     for panel, side in zip(axes[0], sides):
         for algorithm, colour, marker in looks:
             points = [(case(row)[1], row["gpixel_s"]) for row in rows if case(row)[0] == side and row["algorithm"] == algorithm]
