@@ -108,7 +108,7 @@ static void scatter(const struct image *o, real *out, int64_t top, int64_t left)
 static void run_image(const void *op, const void *image, void *out)
 {
     const struct image *const o = op;
-    const int64_t reach = o->side / 2;
+    const int64_t reach = (o->side - 1) / 2;
     for (int64_t top = 0; top < o->size; top += o->rows - o->side + 1)
         for (int64_t left = 0; left < o->size; left += o->columns - o->side + 1) {
             gather(o, image, top - reach, left - reach);
