@@ -33,8 +33,8 @@ static void *checked(void *memory)
     return memory;
 }
 
-/* Tile of a way. Rows are 2^a and 3 2^a, from 32 or one and a quarter times the kernel's side up to 1024, or to five times the side;
- * columns are as many, or twice as many. */
+/* Tile of a way. Rows are 2^a and 3 2^a, from 32 or one and a quarter times the kernel's side up to 1024, or to five times the
+ * side; columns are as many, or twice as many. */
 static bool way_of(int64_t side, int way, int *rows, int *columns)
 {
     const int step = way / 2;
