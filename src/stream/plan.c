@@ -192,7 +192,6 @@ static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, co
 
     for (int64_t slot_bytes = lw_min64(even, wanted_slot_bytes); slot_bytes > 0; slot_bytes /= 2) {
         plan->rounds = rounds_of_size(spec, plan, grid, split, slot_bytes, group);
-        plan->depth = (int)lw_min64(lw_max64(1, plan->rounds.n_rounds), spec->engine->depth > 0 ? spec->engine->depth : 2);
         count_bytes(spec, plan);
         if (lw_plan_host_bytes(plan) <= plan->limits.host &&
             (plan->limits.device == 0 || plan->bytes.device <= plan->limits.device))
@@ -247,7 +246,7 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
 
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
 {
-    *plan = (struct lw_plan){.limits = spec->limits};
+    *plan = (struct lw_plan){.depth = spec->engine->depth > 0 ? spec->engine->depth : 2, .limits = spec->limits};
     int rc = spec->engine->ops->op_plan(spec->engine, &spec->job->op, &plan->op, err);
     const struct lw_op_spec *const op = &spec->job->op;
     const double input = (double)spec->job->n_outputs * (double)op->n_channels * (double)plan->op.input_width *

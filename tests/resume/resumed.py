@@ -166,7 +166,8 @@ def check_time_limit(stage):
                               timeout=100, check=False)
         code = done.returncode
         check(code in (0, 75), f"--time-limit: {done.stderr}")
-        check(code == 0 or "the time limit is near" in done.stderr, f"--time-limit: {done.stderr}")
+        # A busy machine may not end the round under way in time: the run then ends at once, with the same code.
+        check(code == 0 or "the time limit is near" in done.stderr or "ended at once" in done.stderr, f"--time-limit: {done.stderr}")
     check(runs > 1, "--time-limit 30ms does not interrupt a run")
     check_same(expected, stage.out, f"{runs} runs with --time-limit")
     stage.clear()
