@@ -19,7 +19,7 @@ static constexpr int threads = 256, most_lines = 65535, moderate_exponent = 16;
 /* A transform in work: one band of an image. */
 struct Padded {
     lw_conv2d_block block;
-    int64_t rows, pitch;                /* of the transform, in pixels */
+    int64_t rows, pitch;                /* size of the transform, in pixels */
     int64_t channel, row;               /* position of its first output in the block */
     int64_t n_rows;                     /* rows of outputs */
     void *points;

@@ -127,7 +127,7 @@ struct lw_op_product {
 /* Most products of an operation. */
 #define LW_OP_PRODUCTS 8
 
-/* What the engine will do for a spec. It depends on spec and architecture only, never on ranks, threads or memory. */
+/* Decisions of an engine for a spec. They depend on spec and architecture only, never on ranks, threads or memory. */
 struct lw_op_plan {
     int64_t halo;               /* axis samples that a slot needs before its own: n_taps - 1 + reach.before + reach.after + before +
                                    after; reach is lw_post_reach, 0 for images */

@@ -65,8 +65,8 @@ static double detection_limit(const struct lw_sfft_layout *layout, int check, do
     return limit / sure_response * (double)layout->plan.spec.n;
 }
 
-/* Where many lines are equally weak, none may stand out. So a search without a line found is complete only if no line above the
- * minimum magnitude can be missed. */
+/* A search without a line found is complete only if no line above the minimum magnitude can be missed: of many equally weak lines
+ * none may stand out. */
 bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result)
 {
     if (power == 0)

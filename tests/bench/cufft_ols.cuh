@@ -252,8 +252,8 @@ inline void cufft_ols_close(void *memory)
     delete o;
 }
 
-/* What the inverse transforms of a chunk have left: filters f .. f + n_filters - 1 of `n_segments` segments, of which the first
- * begins with output number `first`. A segment's points begin every `pitch` samples. */
+/* Results of the inverse transforms of a chunk: filters f .. f + n_filters - 1 of `n_segments` segments, of which the first begins
+ * with output number `first`. A segment's points begin every `pitch` samples. */
 struct CufftPiece {
     const void *segments;
     int64_t first;

@@ -40,7 +40,7 @@ static const struct way {
     cudaError_t (*bin)(void *ways, const struct lw_published_device *device, cudaStream_t stream);
     cudaError_t (*cutoff)(void *ways, const struct lw_published_device *device, cudaStream_t stream);
     bool has_comb;
-    bool is_inexact;                /* in noise, other buckets may be selected */
+    bool is_inexact;                /* other buckets may be selected in noise */
     bool is_of_columns;             /* possible for at most LW_PUBLISHED_MOST_ROWS rows n / B that are a power of two */
 } all_ways[] = {
     {.name = "partition:sort", .bin = bench_ways_partition, .cutoff = bench_ways_sort},
@@ -56,7 +56,7 @@ static const struct way {
 
 /* A shape that is measured: what all ways share. */
 struct shape {
-    struct bench bench;             /* with the signal on the host */
+    struct bench bench;             /* shape of the runs, and the signal on the host */
     double *samples;                /* the signal on the device */
     struct lw_published_layout *layouts[2][SEEDS][LW_PUBLISHED_ATTEMPTS];       /* [has_comb]; made when they are needed */
     struct lw_sfft_line *lines;     /* lines of the first way with the first seed */
@@ -159,8 +159,8 @@ static bool run_attempt(struct shape *shape, const struct way *way, int seed, in
     return result.is_explained;
 }
 
-/* Where an attempt does not explain the signal, the next one does what a run of the program would do after it; only the last
- * attempt's times count, and `retried` tells. */
+/* Each attempt is followed by the next one, as in a run of the program, until one explains the signal. Only the last attempt's
+ * times count; `retried` counts the runs with earlier ones. */
 static void measure_way(struct shape *shape, const struct way *way)
 {
     static struct figures figures;

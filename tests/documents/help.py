@@ -133,7 +133,6 @@ if __name__ == "__main__":
     check_help(sys.argv[1])
     check_pages(sys.argv[1])
     check_papers(sys.argv[1])
-    if "--comments" in sys.argv:
-        check_comments()
+    check_comments()
     print("".join(complaint + "\n" for complaint in complaints), end="")
     sys.exit(1 if complaints else 0)

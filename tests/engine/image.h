@@ -16,7 +16,7 @@ struct image {
     enum lw_mode mode;
     enum lw_boundary boundary;
     enum lw_conv2d_algorithm algorithm;
-    enum lw_padding padding;            /* for the algorithm PADDED, and its most rows of outputs per transform */
+    enum lw_padding padding;            /* rule of the algorithm PADDED, and its most rows of outputs per transform */
     int64_t band;
     double outside;
     int64_t n_images, rows, columns, kernel_rows, kernel_columns;

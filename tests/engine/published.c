@@ -337,7 +337,7 @@ int suite_published(const struct lw_engine_type *type, int divisor)
     const struct scene strong_wanted = {.n = 98304, .n_lines = 14, .range_db = 20, .snr_db = 30, .is_real = true, .least = 0.4};
     /* few buckets, and an odd number of them: half of the lines share theirs */
     const struct scene crowded = {.n = 100003, .n_lines = 12, .snr_db = 40, .choice = {.n_buckets = 47}};
-    /* as many buckets as lines: all are selected, and all frequencies elected */
+    /* There are as many buckets as lines: all buckets are selected, and all frequencies elected. */
     const struct scene full = {.n = 98304, .n_lines = 8, .is_real = true, .snr_db = 40, .choice = {.n_buckets = 16}};
     check_statistics(&test);
     check_again(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});

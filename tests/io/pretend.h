@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What lw_storage_find tells of stripes if is_striped. */
+/* Stripes that the replaced lw_storage_find returns if is_striped. */
 static struct lw_storage pretended;
 static int pretended_nodes;         /* ranks are on nodes in turn; 0: on those where they are */
 

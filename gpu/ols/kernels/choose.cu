@@ -185,7 +185,7 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
     const double transforms = (k->fold > 1 ? 0.15 + 1.2 / k->fold : unfolded) + 0.8 / spec->n_filters;
     const double transform = point_seconds(k, spec) * k->segment * transforms / outputs;
     const double worst = memory > transform ? memory : transform;
-    /* Where memory is the limit, kernels with more warps, or with early loads of samples, come nearer to it. */
+    /* Kernels with more warps, or with early loads of samples, come nearer to the memory's rate. */
     const int favours = (k->one_filter ? 1 : 0) + (k->prefetches ? 1 : 0) + (k->segment == 256 ? 1 : 0);
     const double later = k->fold > 0 ? 0 : lw_cuda_ols_thinning_seconds(spec);
     return worst + 0.02 * (memory + transform) - favours * 0.01 * memory + later;

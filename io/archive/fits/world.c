@@ -16,7 +16,7 @@ struct parts {
     char letter;                /* 0: none */
 };
 
-/* What the result does with a keyword of the input. */
+/* Fates of the input's keywords in the result. */
 enum fate {
     MOVED,                      /* kept, with its number adapted if necessary */
     BY_TABLE,                   /* left out: it needs a table */

@@ -11,7 +11,7 @@
 
 struct tile {
     struct lw_cpu_fft2d shape;          /* comes first: the callers' view of the struct */
-    FFTW(plan) forward_row, inverse_row;        /* of real numbers if shape.is_real */
+    FFTW(plan) forward_row, inverse_row;        /* plans of real numbers if shape.is_real */
     FFTW(plan) forward_strip, inverse_strip;
 };
 

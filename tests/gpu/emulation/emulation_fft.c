@@ -13,7 +13,7 @@ enum { MAX_PLANS = 64 };
 static struct plan {
     cufftType type;
     int n, batch;
-    int rows;                   /* of an image; 0: no image */
+    int rows;                   /* rows of an image; 0: no image */
 } plans[MAX_PLANS];
 static int n_plans;
 

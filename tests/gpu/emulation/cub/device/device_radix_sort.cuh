@@ -8,7 +8,7 @@
 namespace cub {
 
 struct DeviceRadixSort {
-    /* With `work` NULL, set its bytes; otherwise sort by falling keys, equal ones in their order. */
+    /* Sort by falling keys, equal keys in their order. If `work` is NULL, only set its bytes. */
     template <class Key, class Value>
     static cudaError_t SortPairsDescending(void *work, size_t &bytes, const Key *keys, Key *keys_out, const Value *values,
                                            Value *values_out, int count, int = 0, int = 8 * sizeof(Key), cudaStream_t = nullptr)
