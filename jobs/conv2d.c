@@ -494,8 +494,8 @@ const struct lw_job_ops lw_job_conv2d = {
                    "coordinates of the input.",
     .paper = "V. Podlozhnyuk: FFT-based 2D convolution. NVIDIA, 2007.",
     .remedy = "--algorithm tiles, direct, or padded with a small --band", .sample = "row", .channel = "image", .value = "column",
-    .least_dims = 2,
-    .most_dims = 3, .join = LW_JOIN_ROWS, .taps = "kernel", .options = options, .synth_options = lw_conv2d_synth_options,
+    .least_dims = 2, .most_dims = 3, .join = LW_JOIN_ROWS, .taps = "kernel", .options = options,
+    .synth_options = lw_conv2d_synth_options,
     .example = "lapwing synth conv2d --output sky.h5\n"
                "mpirun -np 2 lapwing conv2d --input sky.h5:/image \\\n"
                "    --kernel sky.h5:/psf --output convolved.h5\n"

@@ -266,7 +266,7 @@ int lw_writer_recall(struct lw_writer *writer, int dataset, int64_t n, lw_rows_f
     return lw_growing_recall(writer->tables[dataset], n, see, context, err);
 }
 
-const char *lw_writer_way(const struct lw_writer *writer)  { return writer->result.way; }
+const char *lw_writer_way(const struct lw_writer *writer) { return writer->result.way; }
 
 /* ---- sync ---------------------------------------------------------------------------------------------------------- */
 

@@ -79,6 +79,14 @@ struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const 
     return reads;
 }
 
+const char *lw_sparse_share_text(int64_t samples, int64_t n, char text[LW_SPARSE_SHARE_TEXT])
+{
+    const double share = (double)samples / (double)n;
+    snprintf(text, LW_SPARSE_SHARE_TEXT, share > 1 ? "%.3g times the signal" : "%.3g%% of the signal",
+             share > 1 ? share : 100 * share);
+    return text;
+}
+
 /* Description of the reads, for the log and the plan. */
 struct words {
     char mean[24], all[24], gap[24];    /* mean bytes of a read, bytes of the input, longest gap that is read */

@@ -110,10 +110,10 @@ static void describe(struct lw_sparse *run)
     char noise[40] = "";
     if (run->plan.spec.is_estimated)
         snprintf(noise, sizeof noise, "; noise at about %.0f dB", run->plan.spec.snr_db);
-    const double share = (double)first->samples / (double)run->request.spec.n;
+    char share[LW_SPARSE_SHARE_TEXT];
     snprintf(run->setup.algorithm, sizeof run->setup.algorithm, "sparse: %d stages of %" PRId64 " buckets, %d shifts; %" PRId64
-             " samples, %.3g%s the signal%s", first->n_stages, first->n_buckets, first->n_shifts, first->samples,
-             share > 1 ? share : 100 * share, share > 1 ? " times" : "% of", noise);
+             " samples, %s%s", first->n_stages, first->n_buckets, first->n_shifts, first->samples,
+             lw_sparse_share_text(first->samples, run->request.spec.n, share), noise);
 }
 
 /* Plan again with the measured noise. Free memory never changes the plan of stages: another plan would find other lines. */

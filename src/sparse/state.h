@@ -156,6 +156,10 @@ static inline const char *lw_sparse_channels_text(const struct lw_sparse *run)
 
 /* ---- how samples are read (pace.c) ----------------------------------------------------------------------------------- */
 
+/** Write "45% of the signal" or "11.4 times the signal": samples that are read of n. @return text */
+enum { LW_SPARSE_SHARE_TEXT = 40 };
+const char *lw_sparse_share_text(int64_t samples, int64_t n, char text[LW_SPARSE_SHARE_TEXT]);
+
 /** Find whether the I/O threads can read samples directly from the file. Sets is_raw, alike on all ranks, and place. Collective. */
 int lw_sparse_locate(struct lw_sparse *run, struct lw_error *err);
 

@@ -101,7 +101,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     for (int p = 0; p < plan->op.n_products; p++)
         growing += plan->op.products[p].n_planes == 0 ? LW_SPOOL_BYTES : 0;
     const bool may_aggregate = spec->n_io_threads == 0 && lw_comm_node_size(spec->comm) < lw_comm_size(spec->comm);
-    plan->bytes.files = (lw_comm_or(spec->comm, may_aggregate) ? LW_AGGREGATE_BYTES : 0) + LW_FILE_LAYER_BYTES +
+    plan->bytes.files = (may_aggregate ? LW_AGGREGATE_BYTES : 0) + LW_FILE_LAYER_BYTES +
                         lw_reader_bytes(spec->reader, &view) + pieces_of_write(plan, job) * bytes_per_piece +
                         lw_comm_max(spec->comm, spec->n_io_threads * stack_bytes + lw_store_bytes(spec->n_io_threads)) + growing +
                         lw_comm_max(spec->comm, lw_sums_bytes(plan, job, spec->n_io_threads));

@@ -188,17 +188,20 @@ static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t 
     return shape;
 }
 
-static struct lw_cpu_shape2d padded_shape(const struct lw_op_spec *spec, const struct lw_bands *bands)
+/* The plan for a padded image. @param is_large  set to whether a transform is too large to be chosen unasked */
+static struct lw_cpu_shape2d padded_shape(const struct lw_op_spec *spec, bool *is_large)
 {
+    const struct lw_bands bands = lw_op_conv2d_bands(spec, ROW_UNIT, COLUMN_UNIT, MOST_PADDED);
     struct lw_cpu_shape2d shape = base_shape(spec, LW_CPU_CONV2D_PADDED);
-    shape.rows = bands->rows;
-    shape.columns = bands->columns;
-    shape.hop_rows = bands->hop_rows;
+    shape.rows = bands.rows;
+    shape.columns = bands.columns;
+    shape.hop_rows = bands.hop_rows;
     shape.hop_columns = spec->conv2d.output_columns;
     shape.n_across = 1;
     /* Real numbers take half the work of complex ones. One transform keeps all threads at work, but leaves ranks idle. */
     const double share = (shape.width == 1 ? 0.5 : 1) * (1 + WORTH);
-    shape.cost = share * (double)bands->n * transform_cost(spec, &shape) / (double)(bands->n * bands->hop_rows * shape.hop_columns);
+    shape.cost = share * (double)bands.n * transform_cost(spec, &shape) / (double)(bands.n * bands.hop_rows * shape.hop_columns);
+    *is_large = bands.is_large;
     return shape;
 }
 
@@ -234,11 +237,10 @@ static int take_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_
                    spec->conv2d.kernel_rows, spec->conv2d.kernel_columns);
 }
 
-static int take_cheapest(const struct lw_op_spec *spec, const struct lw_bands *bands, struct lw_cpu_shape2d *shape,
-                         struct lw_error *err)
+static int take_cheapest(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
 {
     struct lw_cpu_shape2d best = strips(spec, LW_CPU_CONV2D_DIRECT), other = strips(spec, LW_CPU_CONV2D_SEPARABLE);
-    bool is_product = false;
+    bool is_product = false, is_large;
     const int rc = other.cost < best.cost ? lw_op_conv2d_separable(spec, &is_product, err) : LW_OK;
     if (rc)
         return rc;
@@ -246,8 +248,8 @@ static int take_cheapest(const struct lw_op_spec *spec, const struct lw_bands *b
         best = other;
     if (choose_tile(spec, false, &other) && other.cost < best.cost)
         best = other;
-    other = padded_shape(spec, bands);
-    if (!bands->is_large && other.cost < best.cost)
+    other = padded_shape(spec, &is_large);
+    if (!is_large && other.cost < best.cost)
         best = other;
     *shape = best;
     return LW_OK;
@@ -258,16 +260,16 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
     assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
     assert(spec->conv2d.kernel_rows >= 1 && spec->conv2d.kernel_columns >= 1 && spec->conv2d.output_columns >= 1);
     assert(!lw_search_is_needed(&spec->conv2d.search) || (spec->n_outputs > 0 && spec->conv2d.search.threshold > 0));
-    const struct lw_bands bands = lw_op_conv2d_bands(spec, ROW_UNIT, COLUMN_UNIT, MOST_PADDED);
+    bool is_large;
     switch (spec->conv2d.algorithm) {
     case LW_CONV2D_ALGORITHM_DIRECT: *shape = strips(spec, LW_CPU_CONV2D_DIRECT); return LW_OK;
     case LW_CONV2D_ALGORITHM_TILES: return take_tile(spec, false, shape, err);
     case LW_CONV2D_ALGORITHM_FULL: return take_tile(spec, true, shape, err);
-    case LW_CONV2D_ALGORITHM_PADDED: *shape = padded_shape(spec, &bands); return LW_OK;
+    case LW_CONV2D_ALGORITHM_PADDED: *shape = padded_shape(spec, &is_large); return LW_OK;
     case LW_CONV2D_ALGORITHM_SEPARABLE:
         *shape = strips(spec, LW_CPU_CONV2D_SEPARABLE);
         return lw_op_conv2d_separable(spec, NULL, err);
-    default: return take_cheapest(spec, &bands, shape, err);
+    default: return take_cheapest(spec, shape, err);
     }
 }
 

@@ -20,14 +20,6 @@ static const char *window_name(const struct lw_published_plan *plan)
     return plan->choice.window == LW_PUBLISHED_GAUSSIAN ? "gaussian" : "dolph-chebyshev";
 }
 
-/* Samples that an attempt reads, "11.4 times" the signal or "45% of" the signal. */
-static const char *share_text(const struct lw_published_plan *plan, char text[24])
-{
-    const double share = (double)plan->samples / (double)plan->spec.n;
-    snprintf(text, 24, share < 1 ? "%.3g%% of" : "%.3g times", share < 1 ? 100 * share : share);
-    return text;
-}
-
 static int64_t samples_bytes(const struct lw_sparse *run)
 {
     return lw_sfft_dense_samples_bytes(run->request.spec.n, run->request.spec.is_real);
@@ -74,11 +66,11 @@ static int plan(struct lw_sparse *run, struct lw_error *err)
            lw_published_plan_make(&run->request.spec, choice, state->n_plans, &state->plans[state->n_plans], NULL) == LW_OK)
         state->n_plans++;
     const struct lw_published_plan *const plan = &state->plans[0];
-    char share[24];
+    char share[LW_SPARSE_SHARE_TEXT];
     snprintf(run->setup.algorithm, sizeof run->setup.algorithm, "sfft2: %d + %d loops of %" PRId64 " buckets, %d of %d "
-             "votes, %s; %" PRId64 " samples, %s the signal", plan->choice.location_loops,
+             "votes, %s; %" PRId64 " samples, %s", plan->choice.location_loops,
              plan->choice.estimation_loops, plan->choice.n_buckets, plan->choice.votes, plan->choice.location_loops,
-             window_name(plan), plan->samples, share_text(plan, share));
+             window_name(plan), plan->samples, lw_sparse_share_text(plan->samples, plan->spec.n, share));
     if (run->rank == 0)
         warn_of_chance(plan);
     return LW_OK;
@@ -87,7 +79,7 @@ static int plan(struct lw_sparse *run, struct lw_error *err)
 static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err)
 {
     const struct published *const state = run->state;
-    char share[24];
+    char share[LW_SPARSE_SHARE_TEXT];
     (void)err;
     if (!planned->prints)
         return LW_OK;
@@ -99,7 +91,7 @@ static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_er
                2 * lw_published_window_half(plan) + 1, plan->n_selected, plan->choice.votes);
         if (plan->choice.comb > 0)
             printf("; %d combs of %" PRId64, plan->choice.comb_loops, plan->choice.comb);
-        printf(": %" PRId64 " samples, %s the signal\n", plan->samples, share_text(plan, share));
+        printf(": %" PRId64 " samples, %s\n", plan->samples, lw_sparse_share_text(plan->samples, plan->spec.n, share));
     }
     char read[24];
     printf("%-16s%s: all samples of a channel, by the rank that computes it\n", "reads",
