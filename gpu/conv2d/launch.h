@@ -59,8 +59,9 @@ struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, 
 
 /** Convolve a block with `side` x `side` taps: tap (m, n) meets row i + m and column j + n of the window of output (i, j). For a
  * separable kernel tap (m, n) is column[m] * row[n].
+ * @param rows  rows of outputs per strip, such as lw_conv2d_cut_strips returns
  * @param taps  [side][side], or the column and then the row; host, read before return */
-cudaError_t lw_conv2d_in_strips(const struct lw_conv2d_block *block, int side, const float *taps, cudaStream_t stream);
+cudaError_t lw_conv2d_in_strips(const struct lw_conv2d_block *block, int side, int rows, const float *taps, cudaStream_t stream);
 
 /* ---- sums with any kernel (direct.cu), and with one that is the product of a column and a row (passes.cu) ---------------- */
 

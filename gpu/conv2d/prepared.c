@@ -286,6 +286,13 @@ static cudaError_t run_bands(const struct lw_conv2d_prepared *p, const struct lw
     return status;
 }
 
+static cudaError_t run_strips(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *block, cudaStream_t stream)
+{
+    const int side = p->plan.side;
+    const int rows = lw_conv2d_cut_strips(block->count, block->output_columns, block->n_channels, side).rows;
+    return lw_conv2d_in_strips(block, side, rows, p->unrolled, stream);
+}
+
 int lw_conv2d_run(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *from, cudaStream_t stream, struct lw_error *err)
 {
     const enum lw_precision precision = p->spec.precision;
@@ -295,7 +302,7 @@ int lw_conv2d_run(const struct lw_conv2d_prepared *p, const struct lw_conv2d_blo
     cudaError_t status;
     switch (p->plan.method) {
     case LW_CONV2D_UNROLLED:
-    case LW_CONV2D_PRODUCT: status = lw_conv2d_in_strips(&block, p->plan.side, p->unrolled, stream); break;
+    case LW_CONV2D_PRODUCT: status = run_strips(p, &block, stream); break;
     case LW_CONV2D_DIRECT: status = lw_conv2d_direct(&block, precision, is_complex, p->bank, stream); break;
     case LW_CONV2D_PASSES: status = lw_conv2d_passes(&block, precision, is_complex, p->bank, p->row, stream); break;
     case LW_CONV2D_TILES: status = lw_conv2d_tiles(&block, &p->plan.grid, precision, p->bank, stream); break;

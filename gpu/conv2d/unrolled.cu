@@ -348,11 +348,10 @@ direct_unrolled(const lw_conv2d_block b, const __grid_constant__ Taps taps, int 
     make_strip<S, AnyRows<S, false>>(b, taps, p, n_rows, memory);
 }
 
-template <class Taps> static cudaError_t launch(const lw_conv2d_block &b, const float *from, cudaStream_t stream)
+template <class Taps> static cudaError_t launch(const lw_conv2d_block &b, int rows, const float *from, cudaStream_t stream)
 {
     Taps taps;
     memcpy(&taps, from, sizeof taps);
-    const int rows = lw_conv2d_cut_strips(b.count, b.output_columns, b.n_channels, Taps::SIDE).rows;
     const unsigned strips = patches_of(b, rows, strip_columns);
     if (strips == 0)
         return cudaErrorInvalidConfiguration;
@@ -360,18 +359,18 @@ template <class Taps> static cudaError_t launch(const lw_conv2d_block &b, const 
     return cudaGetLastError();
 }
 
-cudaError_t lw_conv2d_in_strips(const struct lw_conv2d_block *block, int side, const float *taps, cudaStream_t stream)
+cudaError_t lw_conv2d_in_strips(const struct lw_conv2d_block *block, int side, int rows, const float *taps, cudaStream_t stream)
 {
     if (block->count == 0 || block->n_channels == 0)
         return cudaSuccess;
     switch (side) {
-    case 3: return launch<SquareTaps<3>>(*block, taps, stream);
-    case 5: return launch<SquareTaps<5>>(*block, taps, stream);
-    case 7: return launch<SquareTaps<7>>(*block, taps, stream);
-    case 9: return launch<SquareTaps<9>>(*block, taps, stream);
-    case 15: return launch<ProductTaps<15>>(*block, taps, stream);
-    case 23: return launch<ProductTaps<23>>(*block, taps, stream);
-    case 31: return launch<ProductTaps<31>>(*block, taps, stream);
+    case 3: return launch<SquareTaps<3>>(*block, rows, taps, stream);
+    case 5: return launch<SquareTaps<5>>(*block, rows, taps, stream);
+    case 7: return launch<SquareTaps<7>>(*block, rows, taps, stream);
+    case 9: return launch<SquareTaps<9>>(*block, rows, taps, stream);
+    case 15: return launch<ProductTaps<15>>(*block, rows, taps, stream);
+    case 23: return launch<ProductTaps<23>>(*block, rows, taps, stream);
+    case 31: return launch<ProductTaps<31>>(*block, rows, taps, stream);
     default: return cudaErrorInvalidValue;
     }
 }

@@ -9,6 +9,8 @@
  *                             is a list of cases as above, or empty: large kernels
  *   bench_conv2d_gpu lengths [csv]          the padded image by plain cuFFT with each length of 2^a 3^b 5^c 7^d from 22384 to
  *                             24576, to tune lw_padded_length
+ *   bench_conv2d_gpu strips [csv] [text]    separable kernels: what the engine chooses, passes, tiles, and strips of various
+ *                             lengths, beside the time of the cost model; text is a list of cases, or empty: 512^2 to 8192^2
  *   bench_conv2d_gpu batches [csv] [text]   large tiles with work areas of various sizes, which may or may not stay in the L2 cache
  *   bench_conv2d_gpu check    every algorithm against the sum by definition, on awkward sizes
  *   bench_conv2d_gpu one CASE ALGORITHM N   N launches of one case, for a profiler; ALGORITHM as in --algorithm
@@ -203,9 +205,17 @@ static const double TOLERANCE = 3e-6;
 
 /* ---- ours ------------------------------------------------------------------------------------------------------------------ */
 
+/* What is not as the engine plans it; all zero: nothing. */
+struct Way {
+    int batch;                      /* transforms in the work area of large tiles, at most */
+    int side, rows;                 /* sums in strips of so many rows, with this side of the padded kernel */
+    bool in_passes;                 /* a separable kernel in passes */
+};
+
 struct Ours {
     struct lw_op_spec spec;
     struct lw_conv2d_prepared prepared;
+    Way way;
     void *memory;
     char text[160];
 };
@@ -230,9 +240,8 @@ static struct lw_op_spec spec_of(const Case &c, const Pool &p, int algorithm)
     return s;
 }
 
-/* Prepare an algorithm. False: it does not suit the case; any other failure ends the program.
- * batch: transforms in the work area of large tiles; 0: as planned */
-static bool prepare(const Case &c, const Pool &p, int algorithm, Ours *ours, int batch = 0)
+/* Prepare an algorithm. False: it does not suit the case; any other failure ends the program. */
+static bool prepare(const Case &c, const Pool &p, int algorithm, Ours *ours, const Way &way = {})
 {
     const struct lw_engine_spec first = {0, 0, 1, false};
     static struct lw_device device;
@@ -246,8 +255,13 @@ static bool prepare(const Case &c, const Pool &p, int algorithm, Ours *ours, int
     ours->spec = spec_of(c, p, algorithm);
     if (lw_conv2d_choose(&device, &ours->spec, &plan, &err))
         return false;
-    if (batch > 0)
-        plan.batch = std::min<int64_t>(batch, plan.batch);
+    if (way.batch > 0)
+        plan.batch = std::min<int64_t>(way.batch, plan.batch);
+    if (way.rows > 0)
+        plan = {LW_CONV2D_PRODUCT, way.side};
+    if (way.in_passes)
+        plan = {LW_CONV2D_PASSES};
+    ours->way = way;
     lw_conv2d_describe(&plan, &ours->spec, ours->text, sizeof ours->text);
     CHECK_CUDA(cudaMalloc(&ours->memory, lw_conv2d_prepared_bytes(&ours->spec, &plan) + 1));
     CHECK_CUDA(cudaMalloc(&setup, lw_conv2d_setup_bytes(&ours->spec, &plan) + 1));
@@ -273,6 +287,11 @@ static void convolve(const Case &c, const Ours &ours, const Pool &p, int i)
     block.input = p.x + i % p.n * input_rows(c) * c.image.columns;
     block.output = output_of(c, p, i);
     block.not_finite = p.flag;
+    block.exponent = ours.prepared.exponent;
+    if (ours.way.rows > 0) {
+        CHECK_CUDA(lw_conv2d_in_strips(&block, ours.way.side, ours.way.rows, ours.prepared.unrolled, p.stream));
+        return;
+    }
     if (lw_conv2d_run(&ours.prepared, &block, p.stream, &err)) {
         fprintf(stderr, "%s: %s\n", c.name.c_str(), err.message);
         exit(1);
@@ -281,21 +300,22 @@ static void convolve(const Case &c, const Ours &ours, const Pool &p, int i)
 
 struct Result {
     Timing time;
-    double error;
+    double error, planned_ms;
     char text[160];
 };
 
-static bool measure(const Case &c, Pool *p, int algorithm, Result *r, int batch = 0)
+static bool measure(const Case &c, Pool *p, int algorithm, Result *r, const Way &way = {}, double budget_ms = BUDGET_MS)
 {
     Ours ours;
     if (algorithm == LW_CONV2D_ALGORITHM_SEPARABLE)
         upload_taps(p, c.image, true);
-    const bool suits = prepare(c, *p, algorithm, &ours, batch);
+    const bool suits = prepare(c, *p, algorithm, &ours, way);
     if (suits) {
         CHECK_CUDA(cudaMemsetAsync(p->y, 0xff, 4 * n_pixels(c), p->stream));
         convolve(c, ours, *p, 0);
         r->error = error_of(c, *p);
-        r->time = time_run([&](int i) { convolve(c, ours, *p, i); }, p->stream, BUDGET_MS);
+        r->time = time_run([&](int i) { convolve(c, ours, *p, i); }, p->stream, budget_ms);
+        r->planned_ms = 1e3 * ours.prepared.plan.seconds * (double)n_pixels(c);
         snprintf(r->text, sizeof r->text, "%s", ours.text);
         release(&ours);
     }
@@ -459,6 +479,51 @@ static int run_lengths(FILE *csv)
     return 0;
 }
 
+/* The cases of `strips`: images and kernels on both sides of each choice between strips, passes and tiles. */
+static std::string separable_cases()
+{
+    std::string text;
+    for (const int side : {512, 1024, 1536, 2048, 3072, 4096, 8192})
+        for (const int kernel : {3, 9, 15, 17, 23, 25, 31, 35, 47, 63}) {
+            const std::string shape = std::to_string(kernel);
+            text += std::to_string(side) + "^2 " + shape + "x" + shape + ",";
+        }
+    return text;
+}
+
+static int run_strips(FILE *csv, const char *text)
+{
+    const double budget_ms = 25;
+    int failed = 0;
+    for (FILE *const to : {stdout, csv})
+        if (to)
+            fprintf(to, "case,way,rows,ms,planned_ms,error,method\n");
+    for (const Case &c : wanted_cases(text[0] ? text : separable_cases().c_str())) {
+        Pool p = make_pool(c);
+        const auto print = [&](const char *way, int algorithm, const Way &forced) {
+            Result r;
+            if (!measure(c, &p, algorithm, &r, forced, budget_ms))
+                return;
+            for (FILE *const to : {stdout, csv})
+                if (to) {
+                    fprintf(to, "%s,%s,%d,%.5f,%.5f,%.2g,\"%s\"\n", c.name.c_str(), way, forced.rows, r.time.sustained,
+                            r.planned_ms, r.error, r.text);
+                    fflush(to);
+                }
+            failed += !(r.error < TOLERANCE);
+        };
+        print("chosen", LW_CONV2D_ALGORITHM_SEPARABLE, {});
+        print("passes", LW_CONV2D_ALGORITHM_SEPARABLE, {0, 0, 0, true});
+        print("tiles", LW_CONV2D_ALGORITHM_TILES, {});
+        for (const int side : {15, 23, 31})             /* a smaller kernel is padded, so that its strips take as long */
+            for (const int rows : {2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128})
+                if (c.image.kernel_rows == side && rows < c.image.rows / 2)
+                    print("strips", LW_CONV2D_ALGORITHM_SEPARABLE, {0, side, rows, false});
+        release_pool(&p);
+    }
+    return failed > 0;
+}
+
 static int run_batches(FILE *csv, const char *text)
 {
     for (const Case &c : wanted_cases(text)) {
@@ -467,7 +532,7 @@ static int run_batches(FILE *csv, const char *text)
         Pool p = make_pool(c);
         for (const int batch : {1, 2, 3, 4, 6, 8, 16, 1000}) {
             Result r;
-            measure(c, &p, LW_CONV2D_ALGORITHM_FULL, &r, batch);
+            measure(c, &p, LW_CONV2D_ALGORITHM_FULL, &r, {batch});
             for (FILE *const to : {stdout, csv})
                 if (to)
                     fprintf(to, "%s,batch %d,%.4f,%.1f,%.2g,\"%s\"\n", c.name.c_str(), batch, r.time.sustained,
@@ -530,8 +595,8 @@ int main(int argc, char **argv)
         return run_check();
     if (mode == "one" && argc == 5)
         return run_one(argv[2], argv[3], atoi(argv[4]));
-    if (mode != "table" && mode != "methods" && mode != "batches" && mode != "padded" && mode != "lengths") {
-        fprintf(stderr, "usage: bench_conv2d_gpu table|methods|batches|padded|lengths [csv] [text] [rival.so...] | check | "
+    if (mode != "table" && mode != "methods" && mode != "batches" && mode != "padded" && mode != "lengths" && mode != "strips") {
+        fprintf(stderr, "usage: bench_conv2d_gpu table|methods|batches|padded|lengths|strips [csv] [text] [rival.so...] | check | "
                         "one CASE ALGORITHM N\n");
         return 2;
     }
@@ -542,6 +607,7 @@ int main(int argc, char **argv)
     const int failed = mode == "table"     ? run_table(csv, text)
                        : mode == "methods" ? run_methods(csv, text)
                        : mode == "padded"  ? run_padded(csv, text)
+                       : mode == "strips"  ? run_strips(csv, text)
                        : mode == "lengths" ? run_lengths(csv)
                                            : run_batches(csv, text);
     if (csv)

@@ -1,9 +1,10 @@
 /* published_gpu.c - benchmark of the published sparse transform of a signal on the device, in all ways, beside cuFFT's transform,
  * FFTW's on all cores, and the CPU engine on all cores: the comparison of cusFFT's figures 2 and 5.
  *
- *   bench_published_gpu CSV RUNS [only=NAME,NAME ...] LOG2_N:K[:SNR_DB] ...
+ *   bench_published_gpu CSV RUNS [only=NAME,NAME ...] LOG2_N[r]:K[:SNR_DB] ...
  *
- * CSV: - is the standard output. only: these algorithms, for the shapes after it.
+ * CSV: - is the standard output. only: these algorithms, for the shapes after it. r: the samples are real; transforms of all
+ * samples are left out for these.
  *
  * The signal holds K lines of magnitude 1 at random frequencies, complex double, in white noise of SNR_DB per sample if there is
  * any. A row of the CSV is one algorithm for one shape: the ways of published_ways.h as BINS:CUTOFF, engine for the solver as it
@@ -87,7 +88,7 @@ static const struct lw_published_layout *layout_of(struct shape *shape, bool has
     const struct bench *const bench = &shape->bench;
     const struct lw_sfft_spec spec = {
         .n = bench->n, .sparsity = bench->k, .precision = LW_DOUBLE, .seed = (uint64_t)seed, .has_snr = bench->has_noise,
-        .snr_db = bench->snr_db,
+        .snr_db = bench->snr_db, .is_real = bench->is_real,
     };
     const struct lw_published_choice choice = {.comb = has_comb ? 65536 : 0};
     struct lw_published_plan plan;
@@ -203,7 +204,7 @@ static bool is_wanted(const struct shape *shape, const char *name)
 static bool run_cpu_attempt(struct shape *shape, int seed, int attempt, struct figures *figures)
 {
     const struct bench *const bench = &shape->bench;
-    const struct lw_published_signal signal = {(const double *)bench->x, false};
+    const struct lw_published_signal signal = {(const double *)bench->x, bench->is_real};
     const struct lw_published_layout *const layout = layout_of(shape, false, seed, attempt);
     struct lw_engine engine = {.n_workers = bench->n_threads};
     struct lw_published_solver *solver = NULL;
@@ -320,7 +321,7 @@ static void measure_fftw(struct shape *shape)
 static void open_shape(struct shape *shape)
 {
     struct bench *const bench = &shape->bench;
-    const size_t bytes = (size_t)bench->n * sizeof *bench->x;
+    const size_t bytes = (size_t)bench->n * (bench->is_real ? sizeof(double) : sizeof *bench->x);
     fftw_plan_with_nthreads(bench->n_threads);
     bench_make_signal(bench);
     fftw_plan_with_nthreads(1);
@@ -343,27 +344,30 @@ static void close_shape(struct shape *shape)
 
 static bool measure_shape(FILE *csv, int n_runs, const char *only, const char *text, int64_t *last_n)
 {
-    int bits = 0;
+    int bits = 0, used = 0;
     struct shape shape = {.csv = csv, .only = only, .bench = {.n_runs = n_runs, .n_threads = bench_cores()}};
     struct bench *const bench = &shape.bench;
-    const int n_read = sscanf(text, "%d:%" SCNd64 ":%lf", &bits, &bench->k, &bench->snr_db);
-    if (n_read < 2 || bits < 18 || bits > 30 || bench->k < 1) {
-        fprintf(stderr, "bench_published_gpu: '%s' is not LOG2_N:K[:SNR_DB] with 18 <= LOG2_N <= 30\n", text);
+    sscanf(text, "%d%n", &bits, &used);
+    bench->is_real = text[used] == 'r';
+    const int n_read = sscanf(text + used + bench->is_real, ":%" SCNd64 ":%lf", &bench->k, &bench->snr_db);
+    if (n_read < 1 || bits < 18 || bits > 30 || bench->k < 1) {
+        fprintf(stderr, "bench_published_gpu: '%s' is not LOG2_N[r]:K[:SNR_DB] with 18 <= LOG2_N <= 30\n", text);
         exit(2);
     }
     bench->n = (int64_t)1 << bits;
-    bench->has_noise = n_read == 3;
+    bench->has_noise = n_read == 2;
+    const bool has_transforms = !bench->is_real && bench->n != *last_n;
     open_shape(&shape);
     for (size_t w = 0; w < sizeof all_ways / sizeof *all_ways; w++)
         if (is_wanted(&shape, all_ways[w].name) && is_possible(&shape, &all_ways[w]))
             measure_way(&shape, &all_ways[w]);
     if (is_wanted(&shape, "cpu"))
         measure_cpu(&shape);
-    if (bench->n != *last_n && is_wanted(&shape, "cufft"))
+    if (has_transforms && is_wanted(&shape, "cufft"))
         measure_cufft(&shape);
-    if (bench->n != *last_n && is_wanted(&shape, "fftw"))
+    if (has_transforms && is_wanted(&shape, "fftw"))
         measure_fftw(&shape);
-    *last_n = bench->n;
+    *last_n = bench->is_real ? *last_n : bench->n;
     close_shape(&shape);
     return shape.are_same;
 }
@@ -372,7 +376,7 @@ int main(int argc, char **argv)
 {
     const int n_runs = argc > 2 ? atoi(argv[2]) : 0;
     if (argc < 4 || n_runs < 1 || n_runs * SEEDS > MOST_RUNS) {
-        fprintf(stderr, "bench_published_gpu CSV|- RUNS(1..%d) [only=NAME,...] LOG2_N:K[:SNR_DB] ...\n", MOST_RUNS / SEEDS);
+        fprintf(stderr, "bench_published_gpu CSV|- RUNS(1..%d) [only=NAME,...] LOG2_N[r]:K[:SNR_DB] ...\n", MOST_RUNS / SEEDS);
         return 2;
     }
     FILE *const csv = strcmp(argv[1], "-") == 0 ? stdout : fopen(argv[1], "w");

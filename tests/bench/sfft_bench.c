@@ -41,17 +41,29 @@ void bench_make_signal(struct bench *bench)
         !(bench->frequency = lw_alloc_array(bench->k, sizeof *bench->frequency, "the lines", &err)))
         bench_fail(&err);
     for (int64_t i = 0; i < bench->k; i++) {
-        bench->frequency[i] = lw_random_below(2, (uint64_t)i, bench->n);
-        bench->x[bench->frequency[i]] = line_value(bench->frequency[i]);
+        const int64_t f = bench->is_real + lw_random_below(2, (uint64_t)i, bench->is_real ? bench->n / 2 - 1 : bench->n);
+        bench->frequency[i] = f;
+        bench->x[f] = line_value(f);
+        if (bench->is_real)
+            bench->x[bench->n - f] = conj(line_value(f));
     }
     qsort(bench->frequency, (size_t)bench->k, sizeof *bench->frequency, by_value);
     const fftw_plan inverse = fftw_plan_dft_1d((int)bench->n, bench->x, bench->x, FFTW_BACKWARD, FFTW_ESTIMATE);
     fftw_execute(inverse);
     fftw_destroy_plan(inverse);
-    const double sigma = bench->has_noise ? sqrt((double)bench->k * pow(10, -bench->snr_db / 10) / 2) : 0;
+    double *const reals = (double *)bench->x;
+    if (bench->is_real)
+        for (int64_t t = 0; t < bench->n; t++)
+            reals[t] = creal(bench->x[t]);
+    /* The standard deviation of noise in one real number: complex lines have half of the signal's energy in each part. */
+    const double of_lines = (double)bench->k * (bench->is_real ? 2 : 0.5);
+    const double sigma = bench->has_noise ? sqrt(of_lines * pow(10, -bench->snr_db / 10)) : 0;
     #pragma omp parallel for schedule(static)
     for (int64_t t = 0; t < (sigma > 0 ? bench->n : 0); t++)
-        bench->x[t] += sigma * CMPLX(normal(4, (uint64_t)t), normal(5, (uint64_t)t));
+        if (bench->is_real)
+            reals[t] += sigma * normal(4, (uint64_t)t);
+        else
+            bench->x[t] += sigma * CMPLX(normal(4, (uint64_t)t), normal(5, (uint64_t)t));
 }
 
 void bench_release(struct bench *bench)
@@ -132,7 +144,7 @@ int bench_cores(void)
 
 void bench_write_names(FILE *csv)
 {
-    fprintf(csv, "n,k,snr,algorithm,threads,runs,wall,wall_median,samples,found,fell_back,wrong,retried,l1");
+    fprintf(csv, "n,k,snr,samples_are,algorithm,threads,runs,wall,wall_median,samples,found,fell_back,wrong,retried,l1");
 #define X(step) fprintf(csv, "," #step);
     LW_PUBLISHED_STEPS(X)
 #undef X
@@ -146,8 +158,9 @@ void bench_write(FILE *csv, const struct bench *bench, const char *algorithm, in
     if (bench->has_noise && is_scored)
         snprintf(snr, sizeof snr, "%g", bench->snr_db);
     sort_times(f);
-    fprintf(csv, "%" PRId64 ",%" PRId64 ",%s,%s,%d,%d,%.4f,%.4f,%" PRId64, bench->n, is_scored ? bench->k : 0, snr, algorithm,
-            n_threads, f->runs, 1e3 * f->wall[0], 1e3 * f->wall[f->runs / 2], f->samples);
+    fprintf(csv, "%" PRId64 ",%" PRId64 ",%s,%s,%s,%d,%d,%.4f,%.4f,%" PRId64, bench->n, is_scored ? bench->k : 0, snr,
+            bench->is_real ? "real" : "complex", algorithm, n_threads, f->runs, 1e3 * f->wall[0], 1e3 * f->wall[f->runs / 2],
+            f->samples);
     if (is_scored) {
         fprintf(csv, ",%d,%d,%d,%d,%.3g", f->found, f->fell_back, f->wrong, f->retried, f->error / f->runs);
 #define X(step) fprintf(csv, ",%.4f", 1e3 * f->profile.step / f->runs);

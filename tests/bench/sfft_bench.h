@@ -12,6 +12,7 @@ enum { MOST_RUNS = 1000 };
 struct bench {
     int64_t n, k;
     int n_runs, n_threads;
+    bool is_real;                   /* x has n reals; each line has a mirror image, which does not count among the k */
     bool has_noise;
     double snr_db;
     double complex *x;
