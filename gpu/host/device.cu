@@ -104,7 +104,11 @@ int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, 
 {
     size_t free_bytes = 0, total_bytes = 0;
     int n_devices, rc;
-    (void)((rc = find_device(spec, &n_devices, device, err)) || (rc = start_device(device, err)) ||
+    if ((rc = find_device(spec, &n_devices, device, err)) || spec->only_plans) {
+        device->usable_bytes = device->memory_bytes / 20 * 19;
+        return rc;
+    }
+    (void)((rc = start_device(device, err)) ||
            (rc = lw_cuda_check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the device's free memory", err)));
     device->usable_bytes = (int64_t)(free_bytes / 20 * 19);     /* the driver needs the rest for modules, cuFFT for tables */
     return rc;

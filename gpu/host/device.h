@@ -15,7 +15,8 @@ struct lw_device {
     int n_multiprocessors;
     int shared_bytes;               /* most dynamic shared memory of a thread block */
     int64_t memory_bytes;           /* memory of the device */
-    int64_t usable_bytes;           /* 95% of the bytes free once the context exists; ranks that share the device divide them */
+    int64_t usable_bytes;           /* 95% of the bytes free once the context exists, or of all if the engine only plans; ranks that
+                                       share the device divide them */
 };
 
 struct lw_cuda_engine {
@@ -28,7 +29,8 @@ static inline const struct lw_device *lw_cuda_device_of(const struct lw_engine *
     return &((const struct lw_cuda_engine *)engine)->device;
 }
 
-/** Choose the visible device whose number is spec->node_rank modulo their count, create its context, and fill *device.
+/** Choose the visible device whose number is spec->node_rank modulo their count, create its context (but not if the engine only
+ * plans), and fill *device.
  * LW_ECONFIG if the node has more ranks than visible devices, and ranks may not share a device. LW_ESYSTEM if there is no device,
  * or this build has no code for the chosen device. */
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err);

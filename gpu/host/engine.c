@@ -425,6 +425,7 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
         .depth = 4,             /* slots: one block is read, one copied in, one computed and copied out, one written */
         .n_workers = 1,
         .device_bytes = engine->device.usable_bytes,
+        .link_rate = 45e9,      /* PCIe 5.0 with 16 lanes, both ways at a time */
     };
     snprintf(engine->base.device_id, sizeof engine->base.device_id, "%s", engine->device.uuid);
     snprintf(engine->base.device_cores, sizeof engine->base.device_cores, "/sys/bus/pci/devices/%s/local_cpulist",
@@ -434,5 +435,5 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
 }
 
 const struct lw_engine_type lw_cuda_engine = {
-    .name = "cuda", .is_usable = lw_device_is_usable, .warm_up = lw_device_warm_up, .create = create,
+    .name = "cuda", .start_seconds = 0.28, .is_usable = lw_device_is_usable, .warm_up = lw_device_warm_up, .create = create,
 };

@@ -12,6 +12,11 @@ void lw_engine_destroy(struct lw_engine *engine)
     lw_free(engine);
 }
 
+double lw_op_prepare_steps(const struct lw_op_spec *spec, int64_t segment)
+{
+    return segment > 1 ? (double)lw_op_filters(spec) * (double)segment * log2((double)segment) : 0;
+}
+
 /* ---- products of a filter bank --------------------------------------------------------------------------------------- */
 
 static void add(struct lw_op_plan *plan, struct lw_op_product product)

@@ -142,8 +142,12 @@ struct lw_op_plan {
     int64_t n_values;           /* computed values per sample of the axis and channel: all filters, all pixels of a row */
     int segment;                /* FFT length N; 0: no FFT */
     double seconds_per_output;  /* modelled time of one computed value on one thread or the device */
+    double seconds_to_prepare;  /* modelled time to prepare all filters on one thread or the device */
     char text[160];             /* description for plan and log: "overlap-save, N = 4096, hop 3840, adjacent segments paired" */
 };
+
+/** Return the steps to transform all filters, segment * log2 segment each: a measure of the time to prepare them. */
+double lw_op_prepare_steps(const struct lw_op_spec *spec, int64_t segment);
 
 /** Set the plan's products for an overlap-save operation: the series first, if it is wanted, then the products of signal/search.h
  * in the order of their kinds. Also set n_values, before and after; the latter two depend on plan->unit and increase plan->halo. */
@@ -324,6 +328,7 @@ struct lw_engine {
     int depth;                  /* slots that keep the engine busy while files are read and written */
     int n_workers;              /* threads, or 1 for a device: divides lw_op_plan.seconds_per_output */
     int64_t device_bytes;       /* device memory that this rank may use; 0: the engine has no device */
+    double link_rate;           /* modelled bytes per second to the device, and from it at the same time; 0: no device */
     char device_id[LW_DEVICE_ID];       /* name of the device, the same on every rank that uses it: "GPU-..."; "": no device */
     char device_cores[96];      /* file that lists the cores nearest to the device, for lw_proc_stay_on; "": no such file */
     int device_ranks;           /* ranks that use this device, this one included; 0 until lw_devices_settle has counted them */
@@ -337,6 +342,7 @@ struct lw_engine_spec {
     int node_rank;              /* this rank's number on its node; cuda chooses the device by it */
     int node_ranks;             /* ranks on this node */
     bool share_device;          /* cuda: several ranks may use one GPU */
+    bool only_plans;            /* the engine shall only plan operations: no context on a device is created */
 };
 
 #define LW_ENGINE_TEXT 256
@@ -344,6 +350,7 @@ struct lw_engine_spec {
 /* A kind of engine; `create` makes an engine of this kind. */
 struct lw_engine_type {
     const char *name;           /* the choice of --engine */
+    double start_seconds;       /* modelled time in which `create` starts a driver and a context; 0: it starts none */
 
     /** Return whether this rank has all that `create` needs. Never fails; creates no context on a device.
      * @param text  set to one line: what the engine would run on, or what is missing */

@@ -3,8 +3,8 @@
 
 #include "engine/engine.h"
 
-/* --engine auto takes the last engine of this list that is usable on every rank; the first is usable everywhere. NAME is the choice
- * of --engine, lw_NAME_engine the engine's type. Builds without CUDA have gpu/host/none.c as the cuda engine. */
+/* --engine auto chooses among those usable on every rank (setup/choice.h); the first is usable everywhere. NAME is the choice of
+ * --engine, lw_NAME_engine the engine's type. Builds without CUDA have gpu/host/none.c as the cuda engine. */
 #define LW_ENGINES(X) \
     X(cpu)            \
     X(cuda)

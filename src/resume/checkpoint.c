@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { AUTO, NEVER, REQUIRE };          /* choices of --resume */
-
 /* Part of --time-limit that is reserved for the last checkpoint. */
 #define RESERVE 0.02
 
@@ -46,11 +44,10 @@ static void visit_option(const struct lw_option *option, const char *value, void
 static void visit_all(const struct lw_setup *setup, struct visitor *visitor)
 {
     char architecture[128];
-    const int used = snprintf(architecture, sizeof architecture, "%s ", setup->engine->ops->name);
-    setup->engine->ops->architecture(setup->engine, architecture + used, sizeof architecture - (size_t)used);
+    lw_setup_architecture(setup, architecture, sizeof architecture);
     visitor->take(visitor, "version", LW_VERSION " " LW_COMMIT);
     visitor->take(visitor, "job", setup->job.ops->name);
-    visitor->take(visitor, "processor or GPU", architecture);
+    visitor->take(visitor, LW_ARCHITECTURE_KEY, architecture);
     visitor->take(visitor, "algorithm", setup->algorithm);
     char value[LW_MAX_PATH + 128];
     for (int i = 0; i < setup->job.n_inputs; i++) {
@@ -139,8 +136,9 @@ static int find_earlier(struct lw_checkpoint *checkpoint, struct lw_error *err)
     if (rc)
         return rc;
     lw_result_file_beside(&file, LW_JOURNAL_SUFFIX, checkpoint->journal_name);
-    checkpoint->is_resuming = choice != NEVER && access(checkpoint->journal_name, F_OK) == 0 && access(file.part, F_OK) == 0;
-    if (choice == REQUIRE && !checkpoint->is_resuming)
+    checkpoint->is_resuming =
+        choice != LW_RESUME_NEVER && access(checkpoint->journal_name, F_OK) == 0 && access(file.part, F_OK) == 0;
+    if (choice == LW_RESUME_REQUIRE && !checkpoint->is_resuming)
         return lw_fail(err, LW_ECONFIG, "--resume require: no run has left a '%.600s' with a journal; start with --resume auto",
                        file.part);
     if (!checkpoint->is_resuming)

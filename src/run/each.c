@@ -10,6 +10,7 @@
 #include "io/write/result_file.h"
 #include "options/words.h"
 #include "run/run.h"
+#include "setup/choice.h"
 #include "setup/setup.h"
 
 #include <assert.h>
@@ -176,6 +177,7 @@ static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct 
     const bool is_beside = lw_options_choice(options, "each") == LW_EACH_FILE && each->groups.n > 1 && !ops->is_isolated &&
                            !lw_options_flag(options, "isolated") && !is_given(ops, options, "mask") &&
                            !is_given(ops, options, "good-data");
+    lw_choice_expect(each->groups.n);
     lw_options_clear(options, "each");
     lw_options_clear(options, "part");
     rc = lw_comm_agree(comm, rc, err);

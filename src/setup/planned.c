@@ -29,6 +29,8 @@ void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
         printf(", %s\n", job->op.layout == LW_TIME_FAST ? "time fast" : "time slow");
     lw_plan_row("", job->summary);
     lw_plan_row("engine", setup->engine_text);
+    if (setup->engine_times[0])
+        lw_plan_row("", setup->engine_times);
     lw_plan_row("algorithm", setup->algorithm);
 }
 

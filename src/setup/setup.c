@@ -10,6 +10,7 @@
 #include "io/shield.h"
 #include "io/write/result_file.h"
 #include "job/hints.h"
+#include "setup/choice.h"
 #include "setup/devices.h"
 #include "setup/report.h"
 
@@ -63,44 +64,9 @@ static int check_gaps(const struct lw_setup *setup, struct lw_error *err)
 
 /* ---- the engine ---------------------------------------------------------------------------------------------------- */
 
-static void choose(struct lw_setup *setup, int e, const char *why)
-{
-    setup->engine_type = lw_engines[e];
-    const int room = (int)(sizeof setup->engine_choice - sizeof " engine: " - strlen(lw_engines[e]->name));
-    snprintf(setup->engine_choice, sizeof setup->engine_choice, "%s engine: %.*s", lw_engines[e]->name, room, why);
-}
-
-/* Return whether every rank can use engine `e`; then choose it. @param missing  reason of the first rank that cannot */
-static bool is_usable(struct lw_setup *setup, int e, struct lw_error *missing)
-{
-    char text[LW_ENGINE_TEXT];
-    const int rc = lw_engines[e]->is_usable(&setup->engine_spec, text) ? LW_OK : lw_fail(missing, LW_ECONFIG, "%s", text);
-    if (lw_comm_agree(setup->comm, rc, missing))
-        return false;
-    choose(setup, e, text);
-    return true;
-}
-
-/* Choose the engine for --engine auto: the last one of the registry that all ranks can use. All ranks must take the same. */
-static void choose_usable(struct lw_setup *setup)
-{
-    struct lw_error missing;
-    char why[sizeof missing.message + 128];
-    int e = 0;
-    while (lw_engines[e + 1])
-        e++;
-    for (; e > 0; e--)
-        if (is_usable(setup, e, &missing))
-            return;
-    if (lw_comm_size(setup->comm) > 1)
-        snprintf(why, sizeof why, "rank %d (%s): %s", missing.rank, missing.host, missing.message);
-    else
-        snprintf(why, sizeof why, "%s", missing.message);
-    choose(setup, 0, why);
-}
-
-/* Choose the engine's type and begin its warm-up. Only open_engine reports that a requested engine cannot be created. */
-static void choose_engine(struct lw_setup *setup)
+/* Describe what engines are made of. The engine that --engine names is chosen and begins its warm-up. Only open_engine reports
+ * that it cannot be created. */
+static void begin_engine(struct lw_setup *setup)
 {
     const struct lw_options *const options = setup->options;
     setup->given_cores = lw_proc_cores();
@@ -110,9 +76,8 @@ static void choose_engine(struct lw_setup *setup)
     };
     const int choice = lw_options_choice(options, "engine");    /* 0: auto; else 1 + the index in lw_engines */
     if (choice == 0)
-        choose_usable(setup);
-    else
-        choose(setup, choice - 1, "requested");
+        return;
+    lw_choice_take(setup, choice - 1);
     lw_warm_up_begin(&setup->warm_up, setup->engine_type, &setup->engine_spec);
 }
 
@@ -122,7 +87,8 @@ static void warn_of_grant(const struct lw_setup *setup)
 {
     const bool takes_gpu = setup->engine_type != lw_engines[0];
     const bool has_grant = getenv("SLURM_GPUS_ON_NODE") || getenv("SLURM_JOB_GPUS") || getenv("SLURM_STEP_GPUS");
-    if (!getenv("SLURM_JOB_ID") || has_grant || (!takes_gpu && lw_options_choice(setup->options, "engine") != 0))
+    const bool is_wanted = takes_gpu || (lw_options_choice(setup->options, "engine") == 0 && !setup->engine_times[0]);
+    if (!getenv("SLURM_JOB_ID") || has_grant || !is_wanted)
         return;
     const int n = lw_proc_entries("/proc/driver/nvidia/gpus");
     if (n > 0 && lw_comm_rank(setup->comm) == 0)
@@ -130,8 +96,10 @@ static void warn_of_grant(const struct lw_setup *setup)
                     "--engine cpu", n, n == 1 ? "" : "s", takes_gpu ? "other jobs may use them, too" : "it computes on the CPU", n);
 }
 
-static int open_engine(struct lw_setup *setup, struct lw_error *err)
+static int open_engine(struct lw_setup *setup, lw_run_model_fn *model, struct lw_error *err)
 {
+    if (!setup->engine_type)
+        lw_choice_make(setup, model);
     lw_log_info("%s", setup->engine_choice);
     warn_of_grant(setup);
     lw_warm_up_end(&setup->warm_up);
@@ -143,6 +111,12 @@ static int open_engine(struct lw_setup *setup, struct lw_error *err)
     return rc;
 }
 
+void lw_setup_architecture(const struct lw_setup *setup, char *text, size_t size)
+{
+    const int used = snprintf(text, size, "%s ", setup->engine->ops->name);
+    setup->engine->ops->architecture(setup->engine, text + used, size - (size_t)used);
+}
+
 /* Settle the devices, then refuse ranks on different processors or GPUs: a result must not depend on which rank computes what. */
 static int compare_engines(struct lw_setup *setup, struct lw_error *err)
 {
@@ -151,8 +125,7 @@ static int compare_engines(struct lw_setup *setup, struct lw_error *err)
     if (rc)
         return rc;
     char architecture[128];
-    int used = snprintf(architecture, sizeof architecture, "%s ", setup->engine->ops->name);
-    setup->engine->ops->architecture(setup->engine, architecture + used, sizeof architecture - (size_t)used);
+    lw_setup_architecture(setup, architecture, sizeof architecture);
     if (lw_options_flag(options, "allow-mixed"))
         return LW_OK;
     rc = lw_comm_same(setup->comm, "the processor or GPU", architecture, err);
@@ -248,12 +221,14 @@ void lw_limits_find(struct lw_comm *comm, const struct lw_engine *engine, int64_
 }
 
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                  int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_setup *setup, struct lw_error *err)
+                  const struct lw_setup_way *way, struct lw_setup *setup, struct lw_error *err)
 {
+    static const struct lw_setup_way no_way;
+    way = way ? way : &no_way;
     *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}};
     lw_formats_start();         /* sets environment variables, so it must precede the engine's warm-up */
-    choose_engine(setup);
-    int rc = open_files(setup, open_more, err);
+    begin_engine(setup);
+    int rc = open_files(setup, way->open_more, err);
     lw_timeline_end(LW_START_OPENING);
     if (rc)
         return rc;
@@ -262,7 +237,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
         lw_shield_stop();
     else if (lw_comm_rank(comm) > 0)
         lw_shield_rest();
-    if ((rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
+    if ((rc = open_engine(setup, way->model, err)) || (rc = compare_engines(setup, err)) ||
         (rc = lw_reader_check(setup->reader, &setup->job.view, err)) || (rc = check_gaps(setup, err)))
         return rc;
     lw_limits_find(setup->comm, setup->engine, lw_options_int(setup->options, "memory"),

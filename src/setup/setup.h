@@ -1,7 +1,7 @@
 /* setup.h - what every run needs before it can be planned, whatever its job.
  *
- *     options --> lw_setup_open: engine type chosen (its warm-up runs meanwhile), input opened, job prepared, engine created,
- *                                devices compared (devices.h), limits of memory found
+ *     options --> lw_setup_open: input opened, job prepared, engine type chosen (choice.h; its warm-up runs meanwhile if --engine
+ *                                names it), engine created, devices compared (devices.h), limits of memory found
  *             --> a plan, made in stream/ or sparse/; planned.h prints it
  *             --> result.h, which creates the result with its provenance and finishes it
  *                 flaws.h and report.h, which collect faults of the data and times while the run goes on */
@@ -13,6 +13,12 @@
 #include "job/job.h"
 
 struct lw_mask;
+
+/* Choices of --resume, in their order. */
+enum lw_resume { LW_RESUME_AUTO, LW_RESUME_NEVER, LW_RESUME_REQUIRE };
+
+/* Key of a journal's line with what lw_setup_architecture returns: an interrupted run goes on with this engine and processor. */
+#define LW_ARCHITECTURE_KEY "processor or GPU"
 
 /* Host bytes that HDF5, MPI's files and MPI's messages take beyond the program's own buffers: measured, plus a margin. */
 #define LW_FILE_LAYER_BYTES ((int64_t)24 << 20)
@@ -26,6 +32,21 @@ struct lw_limits {
     char device_source[64];     /* source of `device`: "--gpu-memory", or "free on the GPU, 2 ranks share it" */
 };
 
+/* Modelled seconds of a whole run on an engine. */
+struct lw_run_model {
+    double start;               /* driver and context of a device */
+    double prepare;             /* spectra of the filters */
+    double compute;
+    double copy;                /* the longer of the copies to the device and from it */
+    double files;               /* reading and writing */
+};
+
+/* A function that models a prepared job on an engine, but for `start`. LW_ECONFIG: the engine cannot do it. Collective; every rank
+ * returns the same code.
+ * @param engine  an engine for planning alone */
+typedef int lw_run_model_fn(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine,
+                            struct lw_run_model *model, struct lw_error *err);
+
 struct lw_setup {
     struct lw_comm *comm;               /* borrowed */
     const struct lw_options *options;   /* borrowed */
@@ -36,7 +57,8 @@ struct lw_setup {
     int given_cores;                /* CPU cores of this rank before it is pinned near its device */
     struct lw_engine_spec engine_spec;
     char engine_choice[LW_ENGINE_TEXT + 128];   /* engine type and the reason for it, for the log */
-    struct lw_warm_up warm_up;          /* starts engine_type in another thread, while the input is opened */
+    char engine_times[160];             /* times of engines by which engine_type was chosen; "": it was not */
+    struct lw_warm_up warm_up;          /* starts engine_type in another thread, while the input is opened if --engine names it */
     struct lw_engine *engine;
     struct lw_job job;
     struct lw_limits limits;
@@ -49,11 +71,21 @@ struct lw_setup {
 int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
                      struct lw_error *err);
 
+/* What a way to run adds to the setup; members may be NULL. */
+struct lw_setup_way {
+    int (*open_more)(struct lw_setup *setup, struct lw_error *err);     /* open what the run needs beside the input (a mask), once
+                                                                           the job is prepared; collective */
+    lw_run_model_fn *model;             /* model the run, for --engine auto; NULL: there is no model */
+};
+
+/** Write the engine's name and its instruction set or GPU architecture, which the bits of results depend on. */
+void lw_setup_architecture(const struct lw_setup *setup, char *text, size_t size);
+
 /** Open the input, prepare the job, create the engine, find the limits. Collective; every rank returns the same code. `setup` may
  * be closed whatever the outcome.
- * @param open_more  opens what the run needs beside the input (a mask) once the job is prepared; collective; NULL: nothing */
+ * @param way  what the way to run adds; NULL: nothing */
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                  int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_setup *setup, struct lw_error *err);
+                  const struct lw_setup_way *way, struct lw_setup *setup, struct lw_error *err);
 void lw_setup_close(struct lw_setup *setup);    /* Collective. */
 
 /** Find the limits of memory. Host: --memory, else the base plus a rank's share of 4/5 of the available memory of the tightest

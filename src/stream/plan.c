@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/bytes/spool.h"
+#include "setup/choice.h"
 #include "setup/planned.h"
 #include "stream/search/candidates.h"
 #include "stream/search/mask.h"
@@ -12,6 +13,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* Bytes of input and output in a slot: large enough for file calls at full rate, small enough for at least WANTED_ROUNDS. */
 enum { MIB = 1 << 20 };
@@ -160,6 +162,12 @@ double lw_plan_serial_seconds(const struct lw_plan *plan)
     return plan->compute_seconds + plan->file_seconds + plan->piece_seconds + plan->chunk_cost.seconds + plan->round_seconds;
 }
 
+/* Return the share of `threads` that are busy with equal parts, each of which one thread takes. */
+static double busy_share(int64_t parts, int64_t threads)
+{
+    return (double)parts / (double)(lw_divide_up(parts, threads) * threads);
+}
+
 static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_rounds *const rounds = &plan->rounds;
@@ -176,7 +184,7 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     const int64_t threads = lw_max64(1, spec->engine->n_workers);
     const int64_t parts =
         lw_divide_up(rounds->slice, lw_max64(1, plan->op.unit)) * lw_divide_up(rounds->group, lw_max64(1, plan->op.channel_unit));
-    const double share = plan->op.input_width > 1 ? 1 : (double)parts / (double)(lw_divide_up(parts, threads) * threads);
+    const double share = plan->op.input_width > 1 ? 1 : busy_share(parts, threads);
     plan->compute_seconds = plan->busy_seconds * (rounds->n_ranks / (share * reads.n_ranks));
     plan->round_seconds = (double)rounds->n_rounds * seconds_per_round;
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
@@ -244,9 +252,9 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
     return LW_OK;
 }
 
-int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
+/* Plan the operation on every rank, and estimate what does not depend on the rounds. */
+static int plan_operation(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
 {
-    *plan = (struct lw_plan){.depth = spec->engine->depth > 0 ? spec->engine->depth : 2, .limits = spec->limits};
     int rc = spec->engine->ops->op_plan(spec->engine, &spec->job->op, &plan->op, err);
     const struct lw_op_spec *const op = &spec->job->op;
     const double input = (double)spec->job->n_outputs * (double)op->n_channels * (double)plan->op.input_width *
@@ -262,10 +270,42 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
     snprintf(text, sizeof text, "N = %d, hop %" PRId64 ", halo %" PRId64 ", channels by %" PRId64, plan->op.segment, plan->op.unit,
              plan->op.halo, plan->op.channel_unit);
     lw_comm_broadcast(spec->comm, &plan->op.seconds_per_output, sizeof plan->op.seconds_per_output);
-    if ((rc = lw_comm_same(spec->comm, "what the engine chose for this job", text, err)))
+    rc = lw_comm_same(spec->comm, "what the engine chose for this job", text, err);
+    if (rc == LW_OK)
+        estimate(spec, plan);
+    return rc;
+}
+
+int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
+{
+    *plan = (struct lw_plan){.depth = spec->engine->depth > 0 ? spec->engine->depth : 2, .limits = spec->limits};
+    const int rc = plan_operation(spec, plan, err);
+    return rc ? rc : lw_comm_agree(spec->comm, choose_rounds(spec, plan, err), err);
+}
+
+int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, struct lw_run_model *model,
+                  struct lw_error *err)
+{
+    const struct lw_plan_spec spec = {.comm = comm, .job = job, .engine = engine};
+    struct lw_plan plan = {0};
+    const int rc = plan_operation(&spec, &plan, err);
+    if (rc)
         return rc;
-    estimate(spec, plan);
-    return lw_comm_agree(spec->comm, choose_rounds(spec, plan, err), err);
+    /* Ranks that are not bound to cores have a thread for each core of the node, all of them: only the cores count. */
+    const int64_t cores = lw_max64(1, sysconf(_SC_NPROCESSORS_ONLN) / lw_comm_node_size(comm));
+    const int64_t own = lw_max64(1, lw_min64(engine->n_workers, cores)), workers = lw_comm_sum(comm, own);
+    const int64_t ranks = lw_comm_size(comm), nodes = lw_comm_sum(comm, lw_comm_node_rank(comm) == 0);
+    const int64_t parts = lw_divide_up(job->n_outputs, lw_max64(1, plan.op.unit)) *
+                          lw_divide_up(job->op.n_channels, lw_max64(1, plan.op.channel_unit));
+    const double share = plan.op.input_width > 1 ? 1 : busy_share(parts, workers);
+    *model = (struct lw_run_model){
+        .prepare = plan.op.seconds_to_prepare / (double)own,
+        .compute = count_values(job, &plan.op) * plan.op.seconds_per_output / ((double)workers * share),
+        .files = (double)(plan.input_bytes + plan.output_bytes) / (LW_CHOICE_FILE_RATE * (double)nodes),
+    };
+    if (engine->link_rate > 0)
+        model->copy = (double)lw_max64(plan.input_bytes, plan.output_bytes) / (engine->link_rate * (double)ranks);
+    return LW_OK;
 }
 
 int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_error *err)

@@ -57,6 +57,10 @@ double lw_plan_serial_seconds(const struct lw_plan *plan);     /* the same if no
  * smallest round does not fit (the message names its bytes and the limit), or 64 bits cannot count the bytes. Collective. */
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err);
 
+/** Model a run on an engine that only plans, see lw_run_model_fn. */
+int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, struct lw_run_model *model,
+                  struct lw_error *err);
+
 /** Plan the run of a setup like lw_plan_make. Also sets setup->algorithm, and describes the checksums in the job. */
 int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_error *err);
 

@@ -59,6 +59,8 @@ static int open_mask(struct lw_setup *setup, struct lw_error *err)
     return lw_mask_open(setup->comm, setup->reader, &setup->job, &setup->mask, err);
 }
 
+static const struct lw_setup_way streamed_way = {.open_more = open_mask, .model = lw_plan_model};
+
 static int ended(enum lw_start_stage stage, int rc)
 {
     lw_timeline_end(stage);
@@ -147,7 +149,7 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     struct stream run = {0};
     int rc;
     if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
-        (rc = lw_setup_open(comm, ops, options, open_mask, &run.setup, err)) ||
+        (rc = lw_setup_open(comm, ops, options, &streamed_way, &run.setup, err)) ||
         (rc = ended(LW_START_PLANNING, lw_plan_make_for(&run.setup, &run.plan, err))) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
         (rc = lw_streamed_open(&run.streamed, &run.setup, &run.plan.rounds, err)) ||
@@ -272,7 +274,7 @@ int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
     struct stream run = {0};
     int rc;
     if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
-        (rc = lw_setup_open(comm, ops, options, open_mask, &run.setup, err)) ||
+        (rc = lw_setup_open(comm, ops, options, &streamed_way, &run.setup, err)) ||
         (rc = lw_plan_make_for(&run.setup, &run.plan, err)))
         goto done;
     const struct lw_plan *const plan = &run.plan;

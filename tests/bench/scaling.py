@@ -134,7 +134,7 @@ def repeat(command, result):
 
 def part_files(table, build, folder, counts, options, gpus):
     lapwing = os.path.join(build, "lapwing")
-    share = ["--engine", "auto,share-gpu"] if 0 < gpus < max(counts) else []
+    engine = ["--engine", "cuda" + (",share-gpu" if gpus < max(counts) else "")] if gpus > 0 else []
     with tempfile.TemporaryDirectory(dir=folder) as work:
         source, result = os.path.join(work, "in.h5"), os.path.join(work, "out.h5")
         for pieces in sorted({*counts, STRONG_PIECES}):
@@ -147,7 +147,7 @@ def part_files(table, build, folder, counts, options, gpus):
                 seen = set()
                 for ranks in sorted(taking):
                     runs = repeat([*launch(ranks), lapwing, job, *(option.replace("{in}", source) for option in given),
-                                   "--output", result, "--verbose", *share], result)
+                                   "--output", result, "--verbose", *engine], result)
                     seen.add(runs[0]["digest"])
                     if len(seen) > 1:
                         raise SystemExit(f"{case}, {pieces} pieces, {ranks} ranks: other bits")

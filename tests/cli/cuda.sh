@@ -86,6 +86,8 @@ verdict $? "the log does not name both ranks' devices: $(cat err)"
 
 [ -n "${LW_EMULATED:-}" ] || finish
 never="$job --output never.h5"
+ok 0 synth ols --output wide.h5 --samples 1000000 --channels 3 --type int16 --taps 65 --n-filters 4096
+much='ols --input wide.h5:/signal --filters wide.h5:/filters --output never.h5 --threads 1'
 # shellcheck disable=SC2086
 {
     refuse 2 78 '2 ranks on this node and 1 CUDA device visible: .*--engine auto,share-gpu' $never
@@ -110,10 +112,63 @@ never="$job --output never.h5"
     export LW_EMULATION_DEVICES=0       # this is found while MPI starts, and reported when the engine is opened
     refuse 0 71 'no CUDA device is visible: use --engine cpu' $never
     refuse 2 71 'no CUDA device is visible: use --engine cpu' $never
-    ok 2 ols --input fast.h5:/signal --filters fast.h5:/filters --output cpu.h5
+    lap 2 plan $much
     grep -q '^cpu engine: .*no CUDA device is visible' err
     verdict $? "--engine auto does not say why it takes the cpu: $(cat err)"
     unset LW_EMULATION_DEVICES
+}
+
+# --engine auto: a run that is shorter than the start of a device goes to the CPU, which the log says with both times; so does the
+# plan. A run that goes on with an interrupted one has its engine.
+times='modelled times: cpu [0-9.e-]+ s, cuda'
+# shellcheck disable=SC2086
+{
+    lap 0 ols $rest --output auto.h5
+    grep -Eq "^cpu engine: $times at least 0.28 s \\(start 0.28 s\\)" err
+    verdict $? "--engine auto does not take the cpu for a short run, or does not say both times: $(cat err)"
+    lap 0 plan $much
+    grep -Eq "^cuda engine: .*; $times [0-9.]+ s \\(start 0.28 s\\)" err && grep -Eq "^ +$times [0-9.]+ s" out
+    verdict $? "--engine auto does not take the device for a long run, or does not say both times: $(cat err out)"
+    lap 0 ols --each file --input fast.h5:/signal one.h5:/signal --filters one.h5:/filters --output each
+    grep -Eq "^cpu engine: $times at least 0.14 s" err && grep -q '^cpu engine: as for the results before' err
+    verdict $? "--each: results do not share one start, or one engine: $(cat err)"
+    lap 0 plan $much --engine cpu
+    grep -q '^cpu engine: requested' err
+    verdict $? "--engine cpu is not obeyed: $(cat err)"
+    lap 0 sfft --input one.h5:/signal --sparsity 5 --fallback partial --output auto.h5 --overwrite
+    grep -q '^cuda engine: .*this job has no model of its time' err
+    verdict $? "--engine auto does not say that sfft has no model: $(cat err)"
+}
+
+# interrupt argument ...: begin a run on the device, and end it after its first checkpoint; on a slow machine, where it may end
+# before, again
+interrupt() {
+    for _ in 1 2 3 4 5; do
+        rm -f later.h5
+        "$lapwing" ols --engine cuda "$@" --checkpoint 0 --quiet 2>err &
+        begun=$!
+        while [ ! -e later.h5.lapwing-journal ] && kill -0 $begun 2>/dev/null; do sleep 0.01; done
+        kill -TERM $begun 2>/dev/null
+        wait $begun
+        code=$?
+        [ "$code" -eq 0 ] || return "$code"
+    done
+    return 0
+}
+later="--input many.h5:/signal --filters many.h5:/filters --output later.h5"
+# shellcheck disable=SC2086
+{
+    interrupt $later --gpu-memory 12M
+    code=$?
+    if [ "$code" -eq 75 ]; then
+        ok 2 ols --engine auto,share-gpu $later
+        grep -q '^cuda engine: the interrupted run began with it' err
+        verdict $? "--engine auto does not go on with the engine of the interrupted run: $(cat err)"
+        gpu 0 --input many.h5:/signal --filters many.h5:/filters --output plain.h5
+        same_bits plain.h5 later.h5
+    else
+        verdict "$code" "an interrupted run ends with $code: $(cat err)"
+    fi
 }
 gpu 0 --input fast.h5:/signal --filters fast.h5:/filters --mode full --output plain.h5
 same_bits plain.h5 little.h5

@@ -3,9 +3,11 @@
  * rounds. */
 #include "../check.h"
 #include "io/write/writer.h"
+#include "setup/choice.h"
 #include "stream/plan.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,6 +102,29 @@ static void check_seconds(struct lw_comm *comm, const struct lw_reader *reader)
           (int)most.rounds.n_rounds, most.round_seconds);
 }
 
+/* The model of a run counts all outputs at the threads that have parts to compute, and the bytes of files and of copies. */
+static void check_model(struct lw_comm *comm)
+{
+    const double ranks = lw_comm_size(comm), cores = fmax(1, (double)(sysconf(_SC_NPROCESSORS_ONLN) / lw_comm_size(comm)));
+    const double outputs = 3 * 10000000.0;          /* three filters; int16 in, float32 out */
+    struct lw_engine engine = fake;
+    struct lw_job job;
+    struct lw_run_model model;
+    struct lw_error err = {0};
+    make_job(&job, 10000000, 1, 257, LW_TIME_FAST);
+    engine.n_workers = 1 << 20;         /* far more than cores: a rank has its share of these */
+    CHECK(lw_plan_model(comm, &job, &engine, &model, &err) == LW_OK, "%s", err.message);
+    CHECK(fabs(model.compute - outputs * 1e-9 / (cores * ranks)) < 0.05 * model.compute && model.copy == 0 && model.start == 0,
+          "computing takes %g s, copies %g s, the start %g s", model.compute, model.copy, model.start);
+    CHECK(fabs(model.files * LW_CHOICE_FILE_RATE - (20000000 + 4 * outputs)) < 1, "files take %g s", model.files);
+    engine.link_rate = 1e9;
+    CHECK(lw_plan_model(comm, &job, &engine, &model, &err) == LW_OK && fabs(model.copy * ranks - 4 * outputs / 1e9) < 1e-9,
+          "copies take %g s: %s", model.copy, err.message);
+    make_job(&job, 1000, 1, 257, LW_TIME_FAST);         /* one part, which one thread computes */
+    CHECK(lw_plan_model(comm, &job, &engine, &model, &err) == LW_OK && fabs(model.compute - 3000 * 1e-9) < 1e-12,
+          "one part takes %g s: %s", model.compute, err.message);
+}
+
 static void check_shapes(struct lw_comm *comm, const struct lw_reader *reader)
 {
     static const int64_t lengths[] = {1, 999, 100000, 10000000, INT64_C(3) << 31};
@@ -144,6 +169,7 @@ int main(int argc, char **argv)
     struct lw_reader *const reader = open_small_file(comm, file);
     check_shapes(comm, reader);
     check_seconds(comm, reader);
+    check_model(comm);
     lw_reader_close(reader);
     if (lw_comm_rank(comm) == 0)
         remove(file);

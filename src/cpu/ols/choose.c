@@ -207,6 +207,7 @@ int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
         .halo = shape.halo, .unit = shape.method == LW_CPU_OLS_DIRECT && !lw_search_is_needed(&spec->ols.search) ? 1 : shape.hop,
         .channel_unit = 1, .input_width = 1, .n_outputs = spec->n_outputs, .segment = segment,
         .seconds_per_output = 1e-9 * output_cost(spec, &shape) / shape.rate,
+        .seconds_to_prepare = shape.method == LW_CPU_OLS_DIRECT ? 0 : 2e-9 * lw_op_prepare_steps(spec, shape.length),
     };
     lw_op_ols_products(spec, plan);
     describe(&shape, spec->ols.post, plan->text, sizeof plan->text);
