@@ -47,6 +47,8 @@ int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_co
 void lw_bank_release(struct lw_bank *bank)
 {
     release_shape(bank);
+    if (bank->series.context)
+        bank->series.release(bank->series.context);
     lw_free(bank->parameters);
     for (int i = 0; i < bank->n_notes; i++)
         lw_free((void *)bank->notes[i].reals);

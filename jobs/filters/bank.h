@@ -22,13 +22,33 @@
      .help = "What is 1: gain, or energy. gain: at the frequency that the description names. energy: the sum of |h|^2, so that "   \
              "white noise keeps its power."}
 
+struct lw_bank;
+
+/* A series of filters that ranks make one by one and write, so that the bank may be larger than memory. Each filter has a row in a
+ * table. */
+struct lw_bank_series {
+    void *context;                      /* owned by the bank */
+    const struct lw_column *columns;    /* columns of the table /templates; static storage */
+    int n_columns;
+    int64_t work_doubles;
+
+    /** Make filter f in its final scale. Several threads may make filters at a time.
+     * @param work  [work_doubles], aligned as by lw_alloc; the taps are at its start @param row  set; [n_columns] */
+    void (*make)(const void *context, int f, double *work, double *row);
+
+    /** Log the figures of all filters. @param rows  [n_filters x n_columns] */
+    void (*report)(const struct lw_bank *bank, const double *rows);
+    void (*release)(void *context);
+};
+
 struct lw_bank {
     const struct lw_filter_kind *kind;
     double rate_hz;                     /* 0: not known */
     int n_filters;
     int64_t n_taps;
     bool is_complex;
-    double *taps;                       /* owned; [n_filters x n_taps], or [n_filters x n_taps x 2] */
+    double *taps;                       /* owned; [n_filters x n_taps], or [n_filters x n_taps x 2]; NULL for a series */
+    struct lw_bank_series series;       /* make == NULL: none. A series has no arrays of the following */
 
     /* arrays [n_filters], owned: */
     double *parameters;                 /* the number in which a filter differs from the others, in the unit of parameter_name */

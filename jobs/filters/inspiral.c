@@ -1,150 +1,171 @@
-/* inspiral.c - matched filters for the gravitational wave of two masses that spiral in, to leading order, in quadrature. */
-#include "base/integers.h"
+/* inspiral.c - matched filters for the gravitational wave of two masses that spiral in, in quadrature, made one by one. */
+#include "base/log.h"
 #include "base/memory.h"
-#include "design/taps.h"
 #include "jobs/filters/bank.h"
-#include "signal/convolution.h"
+#include "jobs/filters/masses.h"
 
+#include <inttypes.h>
 #include <math.h>
-
-/* G M / c^3 of the Sun: the nominal G M = 1.3271244e20 m^3/s^2 (IAU 2015 resolution B3), divided by c^3. */
-#define SUN_SECONDS (1.3271244e20 / (299792458.0 * 299792458.0 * 299792458.0))
-
-#define LEAST_MASS 1e-3
-#define MOST_MASS 1e6
 
 static const struct lw_option options[] = {
     LW_OPTION_RATE,
-    {.name = "mass-1", .kind = LW_OPTION_TEXT, .argument = "M,M,...", .is_required = true,
-     .help = "Masses of the first bodies, one for each filter. They are in solar masses as the detector sees them: (1 + z) times "
-             "those at redshift z."},
-    {.name = "mass-2", .kind = LW_OPTION_TEXT, .argument = "M,M,...", .is_required = true,
-     .help = "Masses of the second bodies, as many."},
+    LW_MASSES_OPTIONS,
     {.name = "from", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18, .is_required = true,
      .help = "Frequency of the wave at which the filters begin. The lower it is, the longer they are."},
     {.name = "to", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,
-     .help = "Frequency at which the filters end. Default: that of the innermost stable circular orbit, 4397 Hz divided by the "
-             "total mass. Leading order has no merger; heavy black holes are found better with a frequency somewhat beyond it."},
-    LW_OPTION_NORM("energy"),
+     .help = "Frequency at which the filters end. Default: that of the last stable orbit, 4397 Hz divided by the total mass. The "
+             "formula has no merger; heavy black holes are found better with a frequency somewhat beyond it."},
+    {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 3, .maximum = LW_BANK_MOST_TAPS,
+     .help = "Length of the filters. Default: that of the longest wave, and before and behind it as much as 99.9% of each wave's "
+             "energy needs."},
     {0},
 };
 
-/* The orbit of one filter; times in samples. */
-struct orbit {
-    double mass_1, mass_2;              /* solar masses */
-    double chirp_mass;                  /* G m / c^3, with the chirp mass m */
-    double to_hz;                       /* last frequency of the wave */
-    double begin, end;                  /* time left until the masses meet, at the first and the last frequency */
+/* What is the same for all filters of a bank. */
+struct series {
+    struct lw_binary *binaries;         /* owned; [n_filters] */
+    struct lw_inspiral_shape shape;
+    struct lw_transform *backward;      /* owned */
+    double to_hz;                       /* 0: that of the last stable orbit */
 };
 
-static int read_masses(const struct lw_options *given, double *masses[2], int *count, struct lw_error *err)
+enum { MASS_1, MASS_2, SPIN_1, SPIN_2, CHIRP_MASS, TO, DURATION, KEPT, COLUMNS };
+
+static const struct lw_column columns[COLUMNS] = {
+    {"mass_1", LW_COLUMN_REAL}, {"mass_2", LW_COLUMN_REAL}, {"spin_1", LW_COLUMN_REAL}, {"spin_2", LW_COLUMN_REAL},
+    {"chirp_mass", LW_COLUMN_REAL}, {"to_hz", LW_COLUMN_REAL}, {"duration_s", LW_COLUMN_REAL}, {"energy_kept", LW_COLUMN_REAL},
+};
+
+static double last_frequency(const struct series *series, const struct lw_inspiral *wave)
 {
-    static const char *const names[2] = {"mass-1", "mass-2"};
-    int counts[2] = {0, 0};
-    for (int i = 0; i < 2; i++) {
-        const struct lw_bank_list list = {names[i], "solar masses", LEAST_MASS, MOST_MASS, false, NULL};
-        const int rc = lw_bank_read_list(given, &list, &masses[i], &counts[i], err);
+    return series->to_hz > 0 ? series->to_hz : fmin(lw_inspiral_frequency(wave, LW_INSPIRAL_LAST), series->shape.rate_hz / 2);
+}
+
+static void make(const void *context, int f, double *work, double *row)
+{
+    const struct series *const series = context;
+    const struct lw_binary *const binary = &series->binaries[f];
+    struct lw_inspiral wave;
+    lw_inspiral_set(binary, &wave);
+    row[MASS_1] = binary->mass_1;
+    row[MASS_2] = binary->mass_2;
+    row[SPIN_1] = binary->spin_1;
+    row[SPIN_2] = binary->spin_2;
+    row[CHIRP_MASS] = lw_inspiral_chirp_mass(binary);
+    row[TO] = last_frequency(series, &wave);
+    row[DURATION] = lw_inspiral_time_left(&wave, series->shape.from_hz);
+    row[KEPT] = lw_inspiral_filter(&wave, &series->shape, row[TO], work);
+}
+
+static void release(void *context)
+{
+    struct series *const series = context;
+    lw_free(series->binaries);
+    lw_transform_destroy(series->backward);
+    lw_free(series);
+}
+
+static void report(const struct lw_bank *bank, const double *rows)
+{
+    const struct lw_inspiral_shape *const shape = &((const struct series *)bank->series.context)->shape;
+    double longest = 0, least_kept = 1;
+    for (int f = 0; f < bank->n_filters; f++) {
+        longest = fmax(longest, rows[f * COLUMNS + DURATION]);
+        least_kept = fmin(least_kept, rows[f * COLUMNS + KEPT]);
+    }
+    lw_log_info("%d filters: inspirals from %.6g Hz on, the longest in %.4g s; %" PRId64 " complex taps (%.4g s) hold at least "
+                "%.4g%% of each wave's energy; the merger is at tap %" PRId64 " (%.4g s)", bank->n_filters, shape->from_hz, longest,
+                bank->n_taps, (double)bank->n_taps / bank->rate_hz, 100 * least_kept, shape->reference,
+                (double)shape->reference / bank->rate_hz);
+}
+
+/* ---- the length ------------------------------------------------------------------------------------------------------ */
+
+static int check_band(const struct series *series, const struct lw_inspiral *wave, int f, struct lw_error *err)
+{
+    const double to_hz = last_frequency(series, wave), most_hz = lw_inspiral_frequency(wave, 1);
+    const struct lw_binary *const binary = &series->binaries[f];
+    if (to_hz <= series->shape.from_hz)
+        return lw_fail(err, LW_EUSAGE, "--from %.12g Hz is not below %.6g Hz, %s: filter %d, masses %.6g and %.6g, would be empty",
+                       series->shape.from_hz, to_hz,
+                       series->to_hz > 0 ? "--to" : "the frequency of the last stable orbit (give --to to go beyond it)", f,
+                       binary->mass_1, binary->mass_2);
+    if (to_hz >= most_hz)
+        return lw_fail(err, LW_EUSAGE, "--to %.12g Hz is beyond %.6g Hz, where masses of %.6g and %.6g would reach the speed of "
+                       "light: give a lower --to", to_hz, most_hz, binary->mass_1, binary->mass_2);
+    return LW_OK;
+}
+
+/* Choose the number of taps and the reference tap, such that all waves fit with their ringing, or as --taps says. */
+static int choose_length(const struct lw_options *given, struct series *series, struct lw_bank *bank, struct lw_error *err)
+{
+    struct lw_inspiral_shape *const shape = &series->shape;
+    double begin = 0, end = 0, lead = 0, tail = 0;      /* samples before the merger and behind it: of waves; with their ringing */
+    for (int f = 0; f < bank->n_filters; f++) {
+        struct lw_inspiral wave;
+        lw_inspiral_set(&series->binaries[f], &wave);
+        const int rc = check_band(series, &wave, f, err);
         if (rc)
             return rc;
+        const struct lw_inspiral_extent extent = lw_inspiral_measure(&wave, shape->from_hz, last_frequency(series, &wave));
+        begin = fmax(begin, ceil(bank->rate_hz * extent.begin));
+        end = fmax(end, ceil(bank->rate_hz * -extent.end));
+        lead = fmax(lead, ceil(bank->rate_hz * (extent.begin + extent.before)));
+        tail = fmax(tail, ceil(bank->rate_hz * (extent.behind - extent.end)));
     }
-    *count = counts[0];
-    if (counts[0] != counts[1])
-        return lw_fail(err, LW_EUSAGE, "--mass-1 has %d numbers and --mass-2 has %d: give a pair of masses for each filter",
-                       counts[0], counts[1]);
+    const double wanted = (double)lw_options_int(given, "taps"), n_taps = wanted > 0 ? wanted : lead + tail + 1;
+    if (n_taps > LW_BANK_MOST_TAPS)
+        return lw_fail(err, LW_EUSAGE, "a filter would have %.0f taps, but at most %d are possible: give a higher --from, larger "
+                       "masses or --taps", n_taps, LW_BANK_MOST_TAPS);
+    if (n_taps < begin + end + 1)
+        return lw_fail(err, LW_EUSAGE, "--taps %.0f are fewer than the longest wave needs, %.0f: give more, or a higher --from",
+                       n_taps, begin + end + 1);
+    bank->n_taps = (int64_t)n_taps;
+    shape->n_taps = bank->n_taps;
+    shape->reference = (int64_t)(end + (n_taps - 1 - begin - end) * fmax(tail - end, 0) / fmax(lead - begin + tail - end, 1));
+    shape->points = lw_inspiral_points(bank->n_taps);
     return LW_OK;
 }
 
-static int make_orbit(const struct lw_options *given, double rate_hz, double from_hz, double to_hz, struct orbit *orbit,
-                      struct lw_error *err)
+static int plan(const struct lw_options *given, struct lw_comm *comm, struct lw_bank *bank, struct lw_error *err)
 {
-    const double total = orbit->mass_1 + orbit->mass_2, sun = SUN_SECONDS * rate_hz;
-    const double last_hz = lw_inspiral_last_frequency(total * SUN_SECONDS);
-    const bool has_to = lw_options_given(given, "to");
-    orbit->chirp_mass = pow(orbit->mass_1 * orbit->mass_2, 0.6) / pow(total, 0.2) * sun;
-    orbit->to_hz = has_to ? to_hz : fmin(last_hz, rate_hz / 2);
-    if (orbit->to_hz <= from_hz)
-        return lw_fail(err, LW_EUSAGE, "--from %.12g Hz is not below %.6g Hz, %s: the filter for masses of %.6g and %.6g would be "
-                       "empty", from_hz, orbit->to_hz,
-                       has_to ? "--to" : "the frequency of the innermost stable circular orbit (give --to to go beyond it)",
-                       orbit->mass_1, orbit->mass_2);
-    orbit->begin = lw_inspiral_time_left(orbit->chirp_mass, from_hz / rate_hz);
-    orbit->end = lw_inspiral_time_left(orbit->chirp_mass, orbit->to_hz / rate_hz);
-    if (floor(orbit->begin) < fmax(1, ceil(orbit->end)) + 1)
-        return lw_fail(err, LW_EUSAGE, "masses of %.6g and %.6g pass from %.6g to %.6g Hz within less than two samples: give a "
-                       "higher --rate, a lower --from or smaller masses", orbit->mass_1, orbit->mass_2, from_hz, orbit->to_hz);
-    return LW_OK;
-}
-
-static int fill(const struct orbit *orbits, int count, double from_hz, struct lw_bank *bank, struct lw_error *err)
-{
-    double longest = 0;
-    for (int f = 0; f < count; f++)
-        longest = fmax(longest, orbits[f].begin);
-    const int rc = lw_bank_shape(bank, count, 2 * floor(longest) + 1, true, "a higher --from or larger masses", err);
-    if (rc)
+    struct series *const series = lw_alloc(sizeof *series, "templates", err);
+    int rc;
+    if ((rc = lw_comm_agree(comm, series ? LW_OK : LW_ESYSTEM, err)))
         return rc;
-    for (int f = 0; f < count; f++) {
-        lw_taps_inspiral(orbits[f].chirp_mass, orbits[f].begin, orbits[f].end, bank->n_taps, lw_bank_filter(bank, f));
-        bank->references[f] = (from_hz + orbits[f].to_hz) / 2 / bank->rate_hz;
-    }
+    bank->series = (struct lw_bank_series){series, columns, COLUMNS, 0, make, report, release};
+    bank->norm = "energy";
+    bank->is_complex = true;
+    series->shape.rate_hz = bank->rate_hz;
+    if ((rc = lw_masses_read(given, comm, &series->binaries, &bank->n_filters, err)) ||
+        (rc = lw_bank_read_frequency(bank, given, "from", &series->shape.from_hz, err)) ||
+        (lw_options_given(given, "to") && (rc = lw_bank_read_frequency(bank, given, "to", &series->to_hz, err))) ||
+        (rc = choose_length(given, series, bank, err)) ||
+        (rc = lw_transform_create(LW_TRANSFORM_BACKWARD, series->shape.points, &series->backward, err)))
+        return rc;
+    series->shape.backward = series->backward;
+    bank->series.work_doubles = lw_transform_doubles(LW_TRANSFORM_BACKWARD, series->shape.points);
+    double *const chirp_masses = bank->n_filters > LW_BANK_MOST_FILTERS ? NULL : lw_bank_note_each(bank, "chirp_mass_solar", err);
+    for (int f = 0; chirp_masses && f < bank->n_filters; f++)
+        chirp_masses[f] = lw_inspiral_chirp_mass(&series->binaries[f]);
+    bank->design = "conj(s[reference_tap - m]) of the wave s, TaylorF2 to 3.5 post-Newtonian orders; /templates has its masses";
+    lw_bank_note_int(bank, "reference_tap", series->shape.reference);
+    lw_bank_note_real(bank, "from_hz", series->shape.from_hz);
     return LW_OK;
-}
-
-static int describe(const struct orbit *orbits, int count, double from_hz, struct lw_bank *bank, struct lw_error *err)
-{
-    bank->design =
-        "conj(s), reversed, of s = tau^(-1/4) exp(-2 i (tau / (5 G m / c^3))^(5/8)), chirp mass m, tau before the middle";
-    bank->parameter_name = "chirp_mass_solar";
-    bank->parameter_text = "chirp mass %.6g";
-    lw_bank_note_int(bank, "reference_tap", lw_middle_tap(bank->n_taps));
-    lw_bank_note_real(bank, "from_hz", from_hz);
-    double *const mass_1 = lw_bank_note_each(bank, "mass_1_solar", err);
-    double *const mass_2 = lw_bank_note_each(bank, "mass_2_solar", err);
-    double *const to = lw_bank_note_each(bank, "to_hz", err);
-    if (!mass_1 || !mass_2 || !to || !(bank->parameters = lw_alloc_array(count, sizeof *bank->parameters, "masses", err)))
-        return LW_ESYSTEM;
-    for (int f = 0; f < count; f++) {
-        mass_1[f] = orbits[f].mass_1;
-        mass_2[f] = orbits[f].mass_2;
-        to[f] = orbits[f].to_hz;
-        bank->parameters[f] = orbits[f].chirp_mass / (SUN_SECONDS * bank->rate_hz);
-    }
-    return LW_OK;
-}
-
-static int design(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
-{
-    double *masses[2] = {NULL, NULL}, from_hz = 0, to_hz = 0;
-    struct orbit *orbits = NULL;
-    int count = 0;
-    int rc = read_masses(given, masses, &count, err);
-    if (rc == LW_OK && !(orbits = lw_alloc_array(count, sizeof *orbits, "masses", err)))
-        rc = LW_ESYSTEM;
-    for (int f = 0; rc == LW_OK && f < count; f++)
-        orbits[f] = (struct orbit){.mass_1 = masses[0][f], .mass_2 = masses[1][f]};
-    rc = rc ? rc : lw_bank_read_frequency(bank, given, "from", &from_hz, err);
-    if (rc == LW_OK && lw_options_given(given, "to"))
-        rc = lw_bank_read_frequency(bank, given, "to", &to_hz, err);
-    for (int f = 0; rc == LW_OK && f < count; f++)
-        rc = make_orbit(given, bank->rate_hz, from_hz, to_hz, &orbits[f], err);
-    rc = rc ? rc : fill(orbits, count, from_hz, bank, err);
-    rc = rc ? rc : describe(orbits, count, from_hz, bank, err);
-    lw_free(orbits);
-    lw_free(masses[0]);
-    lw_free(masses[1]);
-    return rc;
 }
 
 const struct lw_filter_kind lw_filter_inspiral = {
     .name = "inspiral", .title = "matched filters of two inspiralling masses",
-    .description = "Complex taps: the wave to leading order (Newtonian orbits, quadrupole radiation) with both phases, conjugated "
-                   "and reversed in time. Convolving is then matched filtering. The instant at which the masses would meet is in "
-                   "the middle of the taps. The attribute reference_tap marks it, so that a peak in /peaks has the time of the "
-                   "merger. The second half of the taps holds the wave, the first half zeros. In detector noise use ols --whiten.",
-    .example = "lapwing filters inspiral --rate 4096 --mass-1 40 --mass-2 40 \\\n"
-               "    --from 25 --to 400 --output bank.h5\n"
+    .description = "Complex taps: the wave of TaylorF2, as in LALSimulation and PyCBC (3.5 post-Newtonian orders, spins along the "
+                   "orbit's axis). Both phases are conjugated and reversed in time, so that convolving is matched filtering. The "
+                   "attribute reference_tap marks the merger, so that a peak in /peaks has its time. The energy of each filter is "
+                   "1. In detector noise use ols --whiten. The table /templates has a row for each filter: masses, spins, chirp "
+                   "mass, last frequency, duration, and the part of the wave's energy that the taps hold. Each rank makes a few "
+                   "filters at a time, so that a bank may be larger than memory.",
+    .example = "lapwing filters inspiral --rate 4096 --bank masses.h5:/table --from 20 \\\n"
+               "    --type float32 --output bank.h5\n"
                "lapwing ols --input strain.h5:/strain/Strain --filters bank.h5:/taps \\\n"
-               "    --whiten 4,band=15:1700 --products peaks --threshold 8 --cluster 512 \\\n"
-               "    --output peaks.h5",
-    .options = options, .design = design,
+               "    --whiten 4,band=15:1700 --products peaks --threshold 8 \\\n"
+               "    --cluster 512,filters --output peaks.h5",
+    .options = options, .plan = plan,
 };

@@ -1,6 +1,7 @@
 /* kinds.h - the kinds of filters that `lapwing filters KIND` makes for `ols --filters`.
  *
- *     options --> band.c, pulse.c, chirp.c, inspiral.c: taps --> bank.c: scale, figures --> command.c: file; asked.c: job */
+ *     options --> band.c, pulse.c, chirp.c: taps --> bank.c: scale, figures --> command.c: file; asked.c: job
+ *     options, table --> masses.c: masses --> inspiral.c: a series of filters --> command.c: file */
 #pragma once
 
 #include "comm/comm.h"
@@ -19,6 +20,10 @@ struct lw_filter_kind {
     /** Check the options and fill the bank: its shape, its taps without their final scale, and how it was made. LW_EUSAGE: the
      * options together make no filter. Not collective. */
     int (*design)(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err);
+
+    /** Plan a series instead of `design`: check the options, set shape and bank->series. Each rank may fail by itself, but only
+     * outside of collective calls. Collective. */
+    int (*plan)(const struct lw_options *given, struct lw_comm *comm, struct lw_bank *bank, struct lw_error *err);
 };
 
 /** The kinds, NULL-ended (command.c). */
@@ -29,7 +34,8 @@ extern const struct lw_filter_kind lw_filter_bandpass, lw_filter_lowpass, lw_fil
 /** The options that every kind has: those of the output. */
 extern const struct lw_option lw_bank_options[];
 
-/** Make a bank on rank 0, write it to --output as /taps and log its figures. All ranks return the same code. Collective.
+/** Make a bank, a series on all ranks and others on rank 0, write it to --output as /taps and log its figures. All ranks return the
+ * same code. Collective.
  * @param command_line  as typed; stored in the file */
 int lw_filters_run(struct lw_comm *comm, const struct lw_filter_kind *kind, const struct lw_options *given,
                    const char *command_line, struct lw_error *err);

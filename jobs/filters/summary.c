@@ -40,7 +40,8 @@ static void add_numbers(struct lw_bank_attributes *notes, const char *name, cons
 int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *notes, struct lw_error *err)
 {
     *notes = (struct lw_bank_attributes){0};
-    if (!(notes->numbers = lw_alloc_array((int64_t)LW_BANK_FIGURES * bank->n_filters, sizeof *notes->numbers, "attributes", err)))
+    const int64_t count = bank->series.make ? 0 : (int64_t)LW_BANK_FIGURES * bank->n_filters;
+    if (!(notes->numbers = lw_alloc_array(count, sizeof *notes->numbers, "attributes", err)))
         return LW_ESYSTEM;
     if (bank->rate_hz > 0)
         add_numbers(notes, "sample_rate_hz", &bank->rate_hz, 1);
@@ -54,6 +55,8 @@ int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *note
             notes->list[notes->count++] = bank->notes[i];
     if (bank->parameter_name)
         add_numbers(notes, bank->parameter_name, bank->parameters, bank->n_filters);
+    if (bank->series.make)
+        return LW_OK;
     add_numbers(notes, "group_delay_samples", bank->delays, bank->n_filters);
     /* A figure is left out if it is NaN for all filters, or a frequency in Hz and the rate is not known. */
     for (int i = 0; i < LW_BANK_FIGURES; i++) {

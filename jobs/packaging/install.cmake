@@ -45,7 +45,7 @@ foreach(folder . io jobs jobs/packaging slurm src gpu tests tests/bench)
     install(FILES ${folder}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT lapwing)
 endforeach()
 install(DIRECTORY jobs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lapwing/jobs COMPONENT lapwing
-    FILES_MATCHING PATTERN "*.ini" PATTERN "*.m" PATTERN filters EXCLUDE PATTERN packaging EXCLUDE PATTERN synth EXCLUDE)
+    FILES_MATCHING PATTERN "*.ini" PATTERN "*.m" PATTERN "gw-*.py" PATTERN filters EXCLUDE PATTERN packaging EXCLUDE PATTERN synth EXCLUDE)
 install(DIRECTORY slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/lapwing COMPONENT lapwing
     USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.sh")
 

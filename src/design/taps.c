@@ -81,26 +81,6 @@ void lw_taps_chirp(double from, double to, enum lw_window window, int64_t n, dou
     }
 }
 
-double lw_inspiral_time_left(double chirp_mass, double frequency)
-{
-    return 5.0 / 256 * pow(chirp_mass, -5.0 / 3) * pow(M_PI * frequency, -8.0 / 3);
-}
-
-double lw_inspiral_last_frequency(double total_mass) { return 1 / (6 * sqrt(6) * M_PI * total_mass); }
-
-/* The tap at tau = 0 stays 0: the amplitude there is infinite. */
-void lw_taps_inspiral(double chirp_mass, double begin, double end, int64_t n, double *taps)
-{
-    const int64_t middle = (n - 1) / 2;
-    for (int64_t m = 0; m < n; m++) {
-        const double tau = (double)(m - middle);
-        const bool is_inside = tau > 0 && tau >= end && tau <= begin;
-        const double amplitude = is_inside ? pow(tau, -0.25) : 0, phase = is_inside ? -2 * pow(tau / (5 * chirp_mass), 0.625) : 0;
-        taps[2 * m] = amplitude * cos(phase);
-        taps[2 * m + 1] = -amplitude * sin(phase);
-    }
-}
-
 double lw_taps_energy(const double *taps, int64_t count)
 {
     double sum = 0;

@@ -3,12 +3,13 @@
  * This folder is the mathematics of filters and spectra, all in float64:
  *
  *     taps.h, window.h   taps from formulas --> response.h   the magnitudes and figures that describe a filter
+ *     inspiral.h         matched filters of inspiralling masses, from their spectra
  *     welch.h            power spectrum of the input --> whiten.h   filters divided by it
  *     transform.h        the Fourier transforms of both
  *
  * Frequencies are fractions of the sampling rate, times are in samples. Taps are [n], or [n x 2] if they are complex. Their scale
- * is that of the formula; lw_taps_scale changes it. All filters but the chirp and the inspiral are symmetric about (n - 1) / 2; the
- * boxcar is symmetric about the middle of its own width. Pure. */
+ * is that of the formula; lw_taps_scale changes it. All filters but the chirp are symmetric about (n - 1) / 2; the boxcar is
+ * symmetric about the middle of its own width. Pure. */
 #pragma once
 
 #include "design/window.h"
@@ -39,21 +40,6 @@ void lw_taps_ricker(double peak, int64_t n, double *taps);
  * w the window. The real parts match the cosine, the imaginary parts the sine, in quadrature.
  * @param taps  [n x 2] */
 void lw_taps_chirp(double from, double to, enum lw_window window, int64_t n, double *taps);
-
-/* Inspirals: two point masses on a circular orbit that shrinks as it radiates gravitational waves, to leading order (quadrupole
- * formula): M. Maggiore, Gravitational Waves, volume 1, section 4.1.1. The chirp mass m = (m1 m2)^(3/5) / (m1 + m2)^(1/5) is given
- * as a time, G m / c^3. All times have one unit, and frequencies its inverse. */
-
-/** Return the time left until the masses meet when the wave has frequency f: (5/256) m^(-5/3) (pi f)^(-8/3), eq. 4.19. */
-double lw_inspiral_time_left(double chirp_mass, double frequency);
-
-/** Return the wave's frequency at the innermost stable circular orbit: 1 / (6 sqrt(6) pi M), twice the orbit's in eq. 4.40. */
-double lw_inspiral_last_frequency(double total_mass);
-
-/** Make the matched filter of the wave s = tau^(-1/4) exp(i Phi), Phi = -2 (tau / (5 m))^(5/8), eqs. 4.30 to 4.32. The time left,
- * tau, goes from `begin` down to `end`; elsewhere s is 0. Tap (n - 1) / 2 + tau is conj(s), n odd: the masses meet in the middle.
- * @param taps  [n x 2] */
-void lw_taps_inspiral(double chirp_mass, double begin, double end, int64_t n, double *taps);
 
 /** Return the sum of the squares of `count` doubles; a complex tap is two of them. */
 double lw_taps_energy(const double *taps, int64_t count);

@@ -120,14 +120,28 @@ refused '--duration 0\.001 s is less than two samples' chirp --rate 500 --from 2
 refused '100 filters of 1000000 taps are 100000000 taps in all, but a bank has at most 67108864' boxcar --widths "$(seq -s , 999901 1000000)"
 
 # ---- masses
-refused '--mass-2 is missing' inspiral --rate 4096 --mass-1 30 --from 20
-refused '--mass-1 has 2 numbers and --mass-2 has 1' inspiral --rate 4096 --mass-1 30,20 --mass-2 30 --from 20
-refused '--mass-1: 0 is not in 0\.001\.\.1000000 solar masses' inspiral --rate 4096 --mass-1 0 --mass-2 30 --from 20
-refused '--from 100 Hz is not below 73\.2.* Hz, the frequency of the innermost stable circular orbit' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 100
+inspiral='inspiral --rate 4096 --from 20'
+refused '--mass-2 is missing: give --bank FILE:/table, or --mass-1 and --mass-2' $inspiral --mass-1 30
+refused 'there are 2 numbers of mass_1 and 1 of mass_2: give one' $inspiral --mass-1 30,20 --mass-2 30
+refused 'there are 1 numbers of mass_1 and 2 of spin_2: give one' $inspiral --mass-1 30 --mass-2 30 --spin-2 0,0
+refused '--mass-1: 0 is not in 0\.001\.\.1000000 solar masses' $inspiral --mass-1 0 --mass-2 30
+refused '--spin-1: 1\.5 is not in -1\.\.1' $inspiral --mass-1 30 --mass-2 30 --spin-1 1.5
+refused '--bank and --spin-1 exclude each other' $inspiral --bank bank.h5 --spin-1 0
+refused '--from 100 Hz is not below 73\.2.* Hz, the frequency of the last stable orbit' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 100
 refused '--from 100 Hz is not below 50 Hz, --to' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 100 --to 50
-refused '--to 3000 Hz is beyond 2048 Hz' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 20 --to 3000
-refused 'within less than two samples' inspiral --rate 200 --mass-1 500000 --mass-2 500000 --from 1 --to 100
+refused '--to 3000 Hz is beyond 2048 Hz' $inspiral --mass-1 30 --mass-2 30 --to 3000
+refused '--to 1200 Hz is beyond 1077\.08 Hz.*speed of light' $inspiral --mass-1 30 --mass-2 30 --to 1200
 refused 'would have [0-9]+ taps, but at most 1048576.*give a higher --from' inspiral --rate 4096 --mass-1 1.4 --mass-2 1.4 --from 5
+refused '--taps 9 are fewer than the longest wave needs, [0-9]+:' $inspiral --mass-1 30 --mass-2 30 --taps 9
+everywhere 65 "bank\.h5' has no dataset '/mass1'" filters $inspiral --bank bank.h5 --output refused.h5
+everywhere 65 'boxes\.h5:/taps must have one|has no dataset' filters $inspiral --bank boxes.h5:/taps --output refused.h5
+everywhere 74 'nosuch\.h5' filters $inspiral --bank nosuch.h5:/table --output refused.h5
+ok 0 filters inspiral --rate 4096 --from 40 --mass-1 30,25,20 --mass-2 30,20,10 --spin-1 0,0.25,-1 --output one.h5
+ok 3 filters inspiral --rate 4096 --from 40 --bank one.h5:/templates --output three.h5 --overwrite
+same_bits one.h5 three.h5 /taps
+same_bits one.h5 three.h5 /templates
+[ "$(grep -c 'complex taps' err)" -eq 1 ]
+verdict $? "three ranks print: $(cat err)"
 
 # ---- lists
 refused "--widths: the value is empty" boxcar --widths ''

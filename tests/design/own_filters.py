@@ -400,17 +400,18 @@ def gravitational_wave():
     if not os.path.isfile(strain):
         print("without gw150914-h1.hdf5: the event is not looked for")
         return
-    lapwing(1, "filters", "inspiral", "--rate", 4096, "--mass-1", 40, "--mass-2", 40, "--from", 25, "--to", 400,
-            "--output", "chirp.h5")
+    lapwing(2, "filters", "inspiral", "--rate", 4096, "--mass-1", 45, "--mass-2", 45, "--spin-1", 0.5, "--spin-2", 0.5, "--from", 25,
+            "--to", 400, "--output", "chirp.h5")
     done = lapwing(2, "ols", "--input", f"{strain}:/strain/Strain", "--filters", "chirp.h5:/taps", "--whiten", 4, "--whiten-band",
                    "15:1700", "--products", "filtered,peaks", "--threshold", 8, "--cluster", 512, "--output", "event.h5")
     with h5py.File("event.h5") as file, h5py.File(strain) as archive, h5py.File("chirp.h5") as templates:
         peaks, y, psd = file["peaks"][()], file["filtered"][()], file["psd"][()]
         x, h, taps = archive["strain/Strain"][()], templates["taps"][()], file["filters"][()]
-    inner = peaks[(peaks["index"] >= 8192) & (peaks["index"] < 122880)]
+    edge = len(taps) // 2
+    inner = peaks[(peaks["index"] >= edge) & (peaks["index"] < len(x) - edge)]
     largest = inner[inner["snr"].argmax()]
-    check(abs(largest["time"] - 1126259462.424) < 0.01, f"the event is found at {largest}: {done.stderr}")
-    check(abs(largest["snr"] - 17.688) < 0.002 and len(inner) == 1, f"signal-to-noise: {inner}")
+    check(abs(largest["time"] - 1126259462.424) < 0.04, f"the event is found at {largest}: {done.stderr}")
+    check(abs(largest["snr"] - 19.702) < 0.005 and len(inner) == 1, f"signal-to-noise: {inner}")
     spectrum, _ = median_spectrum(x, 4096, 16384)
     check(np.allclose(psd, spectrum, rtol=1e-9, atol=0), "the spectrum of the strain differs from scipy's")
     if signal:
@@ -421,7 +422,8 @@ def gravitational_wave():
         long = signal.fftconvolve(h, signal.fftconvolve(q, q))
         close(taps / np.abs(taps).max(), long / np.abs(long).max(), 1e-7, "the filter")
         z = signal.fftconvolve(x, taps)[(len(taps) - 1) // 2:][:len(x)]
-        check(np.abs(y - z)[18292:-18292].max() < 2e-3, f"the outputs, off by {np.abs(y - z)[18292:-18292].max()}")
+        off = np.abs(y - z)[edge:-edge].max()
+        check(off < 2e-3, f"the outputs, off by {off}")
         check(abs(z[30000:60000].real.std() - 1) < 0.1 and abs(z[30000:60000].imag.std() - 1) < 0.1,
               "the whitened strain does not have sigma 1")
 
