@@ -33,10 +33,12 @@ struct lw_cpu_repair {
     int64_t n_own, first_own;       /* result: own samples that are not finite: their count, the first one's index (from 0) */
 };
 
-/* Complex transforms of length n, unscaled, computed as a matrix of rows x columns (fft.c). The spectrum stays in the order that
+/* Complex transforms of length n, unscaled, computed as a matrix of rows x columns (long.c). The spectrum stays in the order that
  * results: bin k1 + rows * k2 is at k1 * columns + k2. Short transforms have one row, and thus natural order. */
 struct lw_cpu_fft {
     int64_t n, rows, columns;       /* rows * columns = n */
+    int64_t work;                   /* complex numbers of the work memory */
+    int64_t strip;                  /* columns of a strip; 0: fft_strip cannot be used */
 };
 
 /* A tile of rows x columns complex numbers, `pitch` numbers from row to row. The spectrum is stored in strips of `strip` columns:
@@ -118,8 +120,6 @@ struct lw_cpu_kernels {
     /* Compute LW_CPU_STENCIL_ROWS rows of n outputs, `stride` reals apart; LW_ALIGNMENT divides the stride's bytes. */
     void (*stencil)(const struct lw_cpu_stencil *stencil, const void *x, int64_t n, void *y, int64_t stride);
     void (*quarter_turn)(const void *x, void *out, int64_t n);  /* out = i x, n complex numbers */
-    void (*multiply)(const void *h, const void *z, void *w, int64_t n);                     /* w = h z, complex */
-    void (*multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n); /* w = a z + b r; a_b: a[n], b[n] */
     void (*mirror)(const struct lw_cpu_fft *fft, const void *z, void *r);   /* bin k of r = conj(bin n - k of z) */
     void (*round_reals)(const double *in, void *out, int64_t n);
 
@@ -140,13 +140,19 @@ struct lw_cpu_kernels {
     /* Set the sums of a cell from n outputs; the caller has set its exponent. */
     void (*measure)(const void *y, int64_t n, int width, struct lw_cpu_cell *cell);
 
-    /* ---- transforms: out of place; `work` has n complex numbers, used only with several rows ---- */
-    int (*fft_create)(int64_t n, void *in, void *out, void *work, struct lw_cpu_fft **fft, struct lw_error *err);
+    /* ---- transforms, out of place, in work memory of a thread's own; x and spectra have n complex numbers ----
+     *
+     *     fft_forward, or: fft_multiply -> fft_inverse, or fft_strip for each strip */
+    int (*fft_create)(int64_t n, void *in, void *out, struct lw_cpu_fft **fft, struct lw_error *err);
     void (*fft_destroy)(struct lw_cpu_fft *fft);                /* accepts NULL */
     int64_t (*fft_bytes)(int64_t n);                            /* bytes of a transform's tables; FFTW's are estimated */
     struct lw_cpu_fft (*fft_shape)(int64_t n);
     void (*fft_forward)(const struct lw_cpu_fft *fft, const void *x, void *spectrum, void *work);
-    void (*fft_inverse)(const struct lw_cpu_fft *fft, const void *spectrum, void *x, void *work);
+    /* Begin the inverse transform of h z or, with r, of h z + b r, where b[n] follows h[n]. */
+    void (*fft_multiply)(const struct lw_cpu_fft *fft, const void *h, const void *z, const void *r, void *work);
+    /* End it: all points, or those of a strip of columns. Point j of row i of strip s is point i * columns + s * strip + j of x. */
+    void (*fft_inverse)(const struct lw_cpu_fft *fft, void *work, void *x);
+    const void *(*fft_strip)(const struct lw_cpu_fft *fft, void *work, int64_t strip);
 
     /* ---- tiles, unscaled; buffers: row[columns], points[rows * pitch] (the tile), strip[rows * shape.strip] ---- */
     struct lw_cpu_fft2d (*fft2d_shape)(int64_t rows, int64_t columns, bool is_real);

@@ -57,12 +57,16 @@ typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, a
 /* The functions of the table; their types are those of its members in cpu/kernels/kernels.h. */
 #define LW_CPU_KERNELS(X)                                                                                                \
     X(load) X(store) X(transpose) X(widen) X(narrow) X(largest) X(repair) X(blank) X(fill) X(scale) X(direct) X(stencil) \
-    X(quarter_turn) X(multiply) X(multiply_packed) X(mirror) X(round_reals) X(interpolate) X(sum) X(next_crossing)       \
-    X(keep_best) X(measure) X(fft_create) X(fft_destroy) X(fft_bytes) X(fft_shape) X(fft_forward) X(fft_inverse)         \
+    X(quarter_turn) X(mirror) X(round_reals) X(interpolate) X(sum) X(next_crossing) X(keep_best) X(measure)              \
+    X(fft_create) X(fft_destroy) X(fft_bytes) X(fft_shape) X(fft_forward) X(fft_multiply) X(fft_inverse) X(fft_strip)    \
     X(fft2d_shape) X(fft2d_create) X(fft2d_destroy) X(fft2d_row_forward) X(fft2d_row_inverse) X(fft2d_columns) X(pack)   \
     X(unpack) X(weigh)
 
 #define X(name) __typeof__(*((struct lw_cpu_kernels *)0)->name) KERNEL(lw_##name);
 LW_CPU_KERNELS(X)
 #undef X
+
+/* w = h z, and w = a z + b r, where b[n] follows a[n]: n complex numbers. */
+void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n);
+void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n);
 extern lw_cpu_make_fn *const KERNEL(lw_make)[LW_POST_KINDS];

@@ -48,8 +48,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
     struct lw_cpu_arena arena = {.base = memory};
     lane->x = lw_cpu_take(&arena, tile * s.x * real);
     lane->z = lw_cpu_take(&arena, (is_bank ? tile : 1) * spectrum * real);
-    lane->product = lw_cpu_take(&arena, spectrum * real);
-    lane->work = lw_cpu_take(&arena, !is_direct && fft.rows > 1 ? spectrum * real : 0);
+    lane->work = lw_cpu_take(&arena, is_direct ? 0 : padded(shape, 2 * fft.work) * real);
     lane->panel = lw_cpu_take(&arena, panel * real);
     lane->post = lw_cpu_take(&arena, tile * s.post * real);
     lane->y = is_direct || is_bank ? lw_cpu_take(&arena, tile * s.y * real) : lane->x;
@@ -97,7 +96,7 @@ static int open_lanes(struct lw_cpu_ols *ols, int n, struct lw_error *err)
     if (rc || ols->shape.method == LW_CPU_OLS_DIRECT)
         return rc;
     const struct lw_cpu_ols_lane *const lane = lw_cpu_lane_at(&ols->lanes, 0);
-    return ols->shape.kernels->fft_create(ols->shape.points, lane->x, lane->z, lane->work, &ols->fft, err);
+    return ols->shape.kernels->fft_create(ols->shape.points, lane->x, lane->z, &ols->fft, err);
 }
 
 static void ols_destroy(void *state)
@@ -168,11 +167,8 @@ static void *multiply(const struct lw_cpu_segment *s, int filter, int c, void *y
         k->direct(&terms, x, y, s->n_sums * ols->shape.width);
         return y;
     }
-    if (ols->shape.method == LW_CPU_OLS_PACKED)
-        k->multiply_packed(h, z, x, s->lane->product, ols->shape.points);
-    else
-        k->multiply(h, z, s->lane->product, ols->shape.points);
-    k->fft_inverse(ols->fft, s->lane->product, y, s->lane->work);
+    k->fft_multiply(ols->fft, h, z, ols->shape.method == LW_CPU_OLS_PACKED ? x : NULL, s->lane->work);
+    k->fft_inverse(ols->fft, s->lane->work, y);
     return lw_cpu_real_at(ols, y, (ols->shape.n_taps - 1) * ols->shape.width);
 }
 

@@ -95,7 +95,7 @@ struct lw_cpu_ols_lane {
     char *x;                    /* samples; later, with PACKED, the mirrored spectrum */
     char *z;                    /* spectrum */
     char *y;                    /* outputs of one filter; with a single filter, in place of the samples */
-    char *product, *work, *panel;
+    char *work, *panel;
     char *post;                 /* interpolated outputs */
     char *best;                 /* best outputs of a tile's channels: values, then strengths, then filters */
     uint8_t *touched;           /* 1 for a sum with a tap that touches a sample that is not finite */

@@ -1,0 +1,416 @@
+/* long.c - complex transforms of powers of two that leave the near caches. Compiled per precision and instruction set.
+ *
+ * A transform of n = R C points is composed of short ones (Gentleman and Sande 1966). These are Bailey's four steps without the
+ * final transposition: a convolution does not need the bins in order.
+ *
+ *     X[k1 + R k2] = sum_j2  w_C^(j2 k2)  { w_n^(j2 k1)  sum_j1 w_R^(j1 k1) x[j1 C + j2] },    w_n = exp(-2 pi i / n)
+ *
+ * The steps are R-point transforms over the columns, a twiddle factor on each point, and C-point transforms over the rows. Each
+ * step takes what fits the near caches and finishes it, so that memory is passed over twice:
+ * - Columns go in strips of whole cache lines. A vector of columns is gathered, transformed and put down with its twiddle factors;
+ *   these are products of a factor of its row and first column and a vector of factors of its row.
+ * - A row of C = R' V points, V the lanes of a vector, is itself a matrix: R'-point transforms over its columns, which lie in
+ *   lanes, and after a transposition in registers V-point transforms. Where the spectrum is multiplied by a filter's, that is done
+ *   while the row is loaded.
+ *
+ * Between the steps rows lie `pitch` apart, no power of two: the elements of a column would share few cache sets. */
+#include "cpu/kernels/long.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "cpu/kernels/butterfly.h"
+
+#include <math.h>
+
+/* Least length made here, and the lengths from which rows are longer. Both caches hold a row, the nearer its first half. */
+#define LEAST 8192
+#define SHORT_ROW 512
+#define MIDDLE_ROW 1024
+#define LONG_ROW 2048
+#define MIDDLE 16384
+#define LONG (1 << 19)
+
+/* Most points of a column: a strip of such columns stays in the second cache. */
+#define MOST_ROWS 512
+
+/* Bytes of a row of a strip: of eight cache lines, which lie together in memory, all are written. */
+#define STRIP_BYTES 512
+
+/* Reals between the vectors of columns of a strip, in addition to their length: two cache lines. */
+#define STRIP_PADDING (2 * LW_ALIGNMENT / (int64_t)sizeof(real))
+
+#define PI 3.14159265358979323846
+
+/* Transforms of `size` points in each lane, in passes of short ones (decimation in frequency). */
+#define MOST_PASSES 12
+struct passes {
+    int64_t size;
+    int n;
+    int radix[MOST_PASSES];
+    const real *twiddles[MOST_PASSES];  /* [points of the pass' transforms / radix][radix] complex */
+    const int64_t *order;               /* [size / last radix]: first bin of a transform of the last pass; others follow at equal
+                                           distances */
+};
+
+struct lw_cpu_long {
+    struct lw_cpu_fft shape;
+    int64_t pitch;                      /* complex numbers from row to row of the work memory */
+    struct passes columns, row;
+    real *fine, *coarse;                /* twiddle factors: [rows] split vectors, of the first columns; [columns / LANES][rows] */
+    real *row_twiddles;                 /* [columns / LANES] split vectors */
+    real *tables[2];                    /* twiddle factors of the passes */
+    int64_t *orders[2];
+};
+
+bool KERNEL(lw_long_takes)(int64_t n) { return n >= LEAST && (n & (n - 1)) == 0; }
+
+static int64_t pitch_of(int64_t columns) { return columns + 2 * LW_ALIGNMENT / (2 * (int64_t)sizeof(real)); }
+
+enum { STRIP = STRIP_BYTES / (2 * sizeof(real)), VECTORS = STRIP / LANES };
+
+/* Reals of the vectors of columns of a strip, each in turn. */
+static int64_t vector_reals(int64_t rows) { return rows * 2 * LANES + STRIP_PADDING; }
+
+struct lw_cpu_fft KERNEL(lw_long_shape)(int64_t n)
+{
+    int64_t columns = n < MIDDLE ? SHORT_ROW : n < LONG ? MIDDLE_ROW : LONG_ROW;
+    while (n / columns > MOST_ROWS)
+        columns *= 2;
+    const int64_t rows = n / columns, scratch = lw_max64(VECTORS * vector_reals(rows), 4 * columns + STRIP_PADDING);
+    return (struct lw_cpu_fft){.n = n, .rows = rows, .columns = columns, .strip = STRIP,
+                               .work = rows * (pitch_of(columns) + STRIP) + scratch / 2};
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------- */
+
+/* Return the radix of a pass over transforms of `size` points: all passes but one or two have eight points. */
+static int radix_of(int64_t size) { return size == 4 || size == 16 ? 4 : 8; }
+
+static int64_t twiddle_reals(int64_t size)
+{
+    int64_t reals = 0;
+    for (int64_t m = size; m > 1; m /= radix_of(m))
+        reals += 2 * m;
+    return reals;
+}
+
+static void root(int64_t n, int64_t power, real *to, int64_t to_imaginary)
+{
+    const double angle = -2 * PI * (double)(power % n) / (double)n;
+    to[0] = (real)cos(angle);
+    to[to_imaginary] = (real)sin(angle);
+}
+
+/* Fill split vectors: lane l of vector k is w_n^(k l). */
+static void fill_vectors(int64_t n, int64_t count, real *to)
+{
+    for (int64_t k = 0; k < count; k++)
+        for (int64_t l = 0; l < LANES; l++)
+            root(n, k * l, &to[k * 2 * LANES + l], LANES);
+}
+
+static void fill_coarse(const struct lw_cpu_fft *shape, real *to)
+{
+    for (int64_t v = 0; v < shape->columns / LANES; v++)
+        for (int64_t k = 0; k < shape->rows; k++)
+            root(shape->n, v * LANES * k, &to[2 * (v * shape->rows + k)], 1);
+}
+
+static void fill_passes(int64_t size, real *twiddles, int64_t *order, struct passes *passes)
+{
+    *passes = (struct passes){.size = size, .order = order};
+    for (int64_t m = size; m > 1; m /= passes->radix[passes->n++]) {
+        const int radix = radix_of(m);
+        passes->radix[passes->n] = radix;
+        passes->twiddles[passes->n] = twiddles;
+        for (int64_t j = 0; j < m / radix; j++)
+            for (int64_t q = 0; q < radix; q++, twiddles += 2)
+                root(m, j * q, twiddles, 1);
+    }
+    const int64_t last = size / passes->radix[passes->n - 1];
+    for (int64_t b = 0; b < last; b++) {
+        order[b] = 0;
+        for (int64_t pass = 0, places = last, weight = 1, rest = b; places > 1; pass++) {
+            places /= passes->radix[pass];
+            order[b] += rest / places * weight;
+            rest %= places;
+            weight *= passes->radix[pass];
+        }
+    }
+}
+
+int64_t KERNEL(lw_long_bytes)(int64_t n)
+{
+    const struct lw_cpu_fft shape = KERNEL(lw_long_shape)(n);
+    const int64_t vectors = shape.columns / LANES;
+    const int64_t reals = 2 * LANES * (shape.rows + vectors) + 2 * vectors * shape.rows + twiddle_reals(shape.rows) +
+                          twiddle_reals(vectors);
+    return (int64_t)sizeof(struct lw_cpu_long) + reals * (int64_t)sizeof(real) + (shape.rows + vectors) * (int64_t)sizeof(int64_t);
+}
+
+int KERNEL(lw_long_create)(int64_t n, struct lw_cpu_long **out, struct lw_error *err)
+{
+    struct lw_cpu_long *const fft = lw_alloc(sizeof *fft, "an FFT plan", err);
+    if (!fft)
+        return LW_ESYSTEM;
+    const char *const what = "the FFT's twiddle factors";
+    fft->shape = KERNEL(lw_long_shape)(n);
+    fft->pitch = pitch_of(fft->shape.columns);
+    const int64_t sizes[2] = {fft->shape.rows, fft->shape.columns / LANES};
+    fft->fine = lw_alloc_array(sizes[0] * 2 * LANES, sizeof(real), what, err);
+    fft->row_twiddles = lw_alloc_array(sizes[1] * 2 * LANES, sizeof(real), what, err);
+    fft->coarse = lw_alloc_array(sizes[0] * sizes[1] * 2, sizeof(real), what, err);
+    bool is_allocated = fft->fine && fft->row_twiddles && fft->coarse;
+    for (int i = 0; i < 2; i++) {
+        fft->tables[i] = lw_alloc_array(twiddle_reals(sizes[i]), sizeof(real), what, err);
+        fft->orders[i] = lw_alloc_array(sizes[i], sizeof(int64_t), what, err);
+        is_allocated = is_allocated && fft->tables[i] && fft->orders[i];
+    }
+    if (!is_allocated) {
+        KERNEL(lw_long_destroy)(fft);
+        return LW_ESYSTEM;
+    }
+    fill_vectors(n, sizes[0], fft->fine);
+    fill_vectors(fft->shape.columns, sizes[1], fft->row_twiddles);
+    fill_coarse(&fft->shape, fft->coarse);
+    fill_passes(sizes[0], fft->tables[0], fft->orders[0], &fft->columns);
+    fill_passes(sizes[1], fft->tables[1], fft->orders[1], &fft->row);
+    *out = fft;
+    return LW_OK;
+}
+
+void KERNEL(lw_long_destroy)(struct lw_cpu_long *fft)
+{
+    if (!fft)
+        return;
+    lw_free(fft->fine);
+    lw_free(fft->coarse);
+    lw_free(fft->row_twiddles);
+    for (int i = 0; i < 2; i++) {
+        lw_free(fft->tables[i]);
+        lw_free(fft->orders[i]);
+    }
+    lw_free(fft);
+}
+
+/* ---- passes -------------------------------------------------------------------------------------------------------- */
+
+/* Forms in which the first pass takes points from memory, or the last one puts them there. */
+enum end {
+    PLAIN,
+    EXCHANGED,                  /* re and im exchanged */
+    TWIDDLED,                   /* multiplied by twiddle factors */
+    EXCHANGED_TWIDDLED,         /* exchanged, then multiplied */
+    PRODUCT, TWO_PRODUCTS,      /* exchanged h z; exchanged h z + b r */
+    SPLIT,                      /* split vectors, multiplied by the twiddle factors of a row's own matrix */
+};
+
+/* The ends of a transform, `stride` reals from point to point. */
+struct ends {
+    const real *x;
+    real *y;
+    int64_t x_stride, y_stride;
+    const real *h, *b, *r;
+    const real *fine, *coarse;
+};
+
+INLINED struct split twiddle(const struct ends *e, struct split a, int64_t point)
+{
+    return times(a, times_one(load_split(e->fine + point * 2 * LANES), e->coarse + 2 * point));
+}
+
+INLINED struct split take(enum end kind, const struct ends *e, int64_t point)
+{
+    const int64_t at = point * e->x_stride;
+    struct split a = load_pairs(e->x + at);
+    if (kind == PRODUCT || kind == TWO_PRODUCTS)
+        a = times(a, load_pairs(e->h + at));
+    if (kind == TWO_PRODUCTS)
+        a = add(a, times(load_pairs(e->r + at), load_pairs(e->b + at)));
+    if (kind != PLAIN)
+        a = exchange(a);
+    return kind == EXCHANGED_TWIDDLED ? twiddle(e, a, point) : a;
+}
+
+INLINED void put(enum end kind, const struct ends *e, struct split a, int64_t point)
+{
+    real *const to = e->y + point * e->y_stride;
+    if (kind == SPLIT)
+        store_split(times(a, load_split(e->fine + point * 2 * LANES)), to);
+    else
+        store_pairs(kind == TWIDDLED ? twiddle(e, a, point) : kind == EXCHANGED ? exchange(a) : a, to);
+}
+
+/* Make the transforms of a pass but the last. `points` transforms lie behind each other in `to`. is_first: in from the end. */
+INLINED void pass(const struct passes *passes, int index, int radix, bool is_first, enum end kind, const struct ends *e, real *to)
+{
+    const real *const twiddles = passes->twiddles[index];
+    int64_t points = passes->size;
+    for (int i = 0; i < index; i++)
+        points /= passes->radix[i];
+    const int64_t step = points / radix;
+    for (int64_t begin = 0; begin < passes->size; begin += points) {
+        for (int64_t j = 0; j < step; j++) {
+            struct split x[MOST_RADIX];
+#pragma GCC unroll 16
+            for (int64_t q = 0; q < radix; q++) {
+                const int64_t point = begin + j + q * step;
+                x[q] = is_first ? take(kind, e, point) : load_split(to + point * 2 * LANES);
+            }
+            transform(radix, x);
+            store_split(x[0], to + (begin + j) * 2 * LANES);
+#pragma GCC unroll 16
+            for (int64_t q = 1; q < radix; q++)
+                store_split(times_one(x[q], twiddles + 2 * (j * radix + q)), to + (begin + j + q * step) * 2 * LANES);
+        }
+    }
+}
+
+/* Make transform b of the last pass. */
+INLINED void finish(const struct passes *passes, int radix, enum end kind, const struct ends *e, const real *from, int64_t b)
+{
+    const int64_t step = passes->size / radix;
+    struct split x[MOST_RADIX];
+#pragma GCC unroll 16
+    for (int q = 0; q < radix; q++)
+        x[q] = load_split(from + (b * radix + q) * 2 * LANES);
+    transform(radix, x);
+#pragma GCC unroll 16
+    for (int64_t q = 0; q < radix; q++)
+        put(kind, e, x[q], passes->order[b] + q * step);
+}
+
+/* Make all passes but the last, in `scratch`. */
+INLINED void start(const struct passes *passes, enum end kind, const struct ends *e, real *scratch)
+{
+    if (passes->radix[0] == 8)
+        pass(passes, 0, 8, true, kind, e, scratch);
+    else
+        pass(passes, 0, 4, true, kind, e, scratch);
+    for (int i = 1; i < passes->n - 1; i++) {
+        if (passes->radix[i] == 8)
+            pass(passes, i, 8, false, kind, e, scratch);
+        else
+            pass(passes, i, 4, false, kind, e, scratch);
+    }
+}
+
+/* Make the last pass of n neighbouring vectors, which lie `distance` apart. All write to a row before the next row's turn. */
+INLINED void finish_all(const struct passes *passes, enum end kind, const struct ends ends, int n, const real *scratch,
+                        int64_t distance)
+{
+    const int radix = passes->radix[passes->n - 1];
+    struct ends e = ends;
+    for (int64_t b = 0; b < passes->size / radix; b++) {
+        for (int v = 0; v < n; v++) {
+            e.y = ends.y + v * 2 * LANES;
+            if (radix == 8)
+                finish(passes, 8, kind, &e, scratch + v * distance, b);
+            else
+                finish(passes, 4, kind, &e, scratch + v * distance, b);
+        }
+    }
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+
+/* Transform LANES points each of the own rows k .. k + LANES - 1 of a row, which are transposed so that each is a lane. */
+INLINED void transform_lanes(const real *from, enum end kind, const struct ends *e)
+{
+    vector re[LANES], im[LANES];
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++)
+        re[i] = *(const vector *)(from + i * 2 * LANES);
+    transpose(re);
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++)
+        im[i] = *(const vector *)(from + i * 2 * LANES + LANES);
+    transpose(im);
+    struct split x[LANES];
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++)
+        x[i] = (struct split){re[i], im[i]};
+    transform(LANES, x);
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++)
+        put(kind, e, x[i], i);
+}
+
+/* Transform a row. @param ends  x, and what the row is multiplied by; y */
+INLINED void transform_row(const struct lw_cpu_long *fft, enum end in, enum end out, const struct ends *ends, real *scratch)
+{
+    const struct passes *const row = &fft->row;
+    struct ends e = *ends;
+    real *const between = scratch + 2 * fft->shape.columns + STRIP_PADDING;
+    e.x_stride = 2 * LANES;
+    start(row, in, &e, scratch);
+    const struct ends inner = {.y = between, .y_stride = 2 * LANES, .fine = fft->row_twiddles};
+    finish_all(row, SPLIT, inner, 1, scratch, 0);
+    e.y_stride = 2 * row->size;
+    for (int64_t k = 0; k < row->size; k += LANES, e.y += 2 * LANES)
+        transform_lanes(between + k * 2 * LANES, out, &e);
+}
+
+/* ---- columns ------------------------------------------------------------------------------------------------------- */
+static real *strip_of(const struct lw_cpu_long *fft, real *work) { return work + 2 * fft->shape.rows * fft->pitch; }
+
+static real *scratch_of(const struct lw_cpu_long *fft, real *work) { return strip_of(fft, work) + 2 * fft->shape.rows * STRIP; }
+
+void KERNEL(lw_long_forward)(const struct lw_cpu_long *fft, const real *x, real *spectrum, real *work)
+{
+    const int64_t rows = fft->shape.rows, columns = fft->shape.columns;
+    real *const scratch = scratch_of(fft, work);
+    for (int64_t v = 0; v < columns / LANES; v++) {
+        const struct ends e = {
+            .x = x + v * 2 * LANES, .y = work + v * 2 * LANES, .x_stride = 2 * columns, .y_stride = 2 * fft->pitch,
+            .fine = fft->fine, .coarse = fft->coarse + 2 * v * rows,
+        };
+        start(&fft->columns, PLAIN, &e, scratch);
+        finish_all(&fft->columns, TWIDDLED, e, 1, scratch, 0);
+    }
+    for (int64_t row = 0; row < rows; row++) {
+        const struct ends e = {.x = work + 2 * row * fft->pitch, .y = spectrum + 2 * row * columns};
+        transform_row(fft, PLAIN, PLAIN, &e, scratch);
+    }
+}
+
+void KERNEL(lw_long_multiply)(const struct lw_cpu_long *fft, const real *h, const real *z, const real *r, real *work)
+{
+    const int64_t rows = fft->shape.rows, columns = fft->shape.columns;
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t at = 2 * row * columns;
+        const struct ends e = {.x = z + at, .h = h + at, .b = h + 2 * fft->shape.n + at, .r = r ? r + at : NULL,
+                               .y = work + 2 * row * fft->pitch};
+        if (r)
+            transform_row(fft, TWO_PRODUCTS, EXCHANGED, &e, scratch_of(fft, work));
+        else
+            transform_row(fft, PRODUCT, EXCHANGED, &e, scratch_of(fft, work));
+    }
+}
+
+/* Transform the columns of a strip. y_stride: reals from row to row of y */
+static void inverse_strip(const struct lw_cpu_long *fft, real *work, int64_t strip, real *y, int64_t y_stride)
+{
+    const int64_t rows = fft->shape.rows, distance = vector_reals(rows);
+    real *const scratch = scratch_of(fft, work);
+    for (int64_t v = 0; v < VECTORS; v++) {
+        const int64_t at = strip * VECTORS + v;
+        const struct ends e = {.x = work + at * 2 * LANES, .x_stride = 2 * fft->pitch, .fine = fft->fine,
+                               .coarse = fft->coarse + 2 * at * rows};
+        start(&fft->columns, EXCHANGED_TWIDDLED, &e, scratch + v * distance);
+    }
+    const struct ends e = {.y = y, .y_stride = y_stride};
+    finish_all(&fft->columns, EXCHANGED, e, VECTORS, scratch, distance);
+}
+
+void KERNEL(lw_long_inverse)(const struct lw_cpu_long *fft, real *work, real *x)
+{
+    for (int64_t strip = 0; strip < fft->shape.columns / STRIP; strip++)
+        inverse_strip(fft, work, strip, x + strip * 2 * STRIP, 2 * fft->shape.columns);
+}
+
+const real *KERNEL(lw_long_strip)(const struct lw_cpu_long *fft, real *work, int64_t strip)
+{
+    inverse_strip(fft, work, strip, strip_of(fft, work), 2 * STRIP);
+    return strip_of(fft, work);
+}
