@@ -35,22 +35,28 @@ static double part_of(const struct lw_cpu_outputs *outputs, int64_t i, int part)
                                                           : (double)((const float *)outputs->y)[at];
 }
 
+void lw_cpu_crossings_add(const struct lw_cpu_outputs *outputs, int64_t i, int64_t place, struct lw_cpu_found *found,
+                          struct lw_cpu_table *table)
+{
+    struct lw_crossing crossing = outputs->first;
+    *(outputs->is_row ? &crossing.column : &crossing.index) += place;
+    crossing.re = part_of(outputs, i, 0);
+    crossing.im = part_of(outputs, i, 1);
+    if (!lw_sign_fits(outputs->sign, crossing.re) ||
+        !(hypot(crossing.re, crossing.im) / outputs->noise >= outputs->threshold))
+        return;
+    found->rows[found->n++] = crossing;
+    if (found->n == LW_CPU_CROSSINGS)
+        lw_cpu_crossings_flush(found, table);
+}
+
 void lw_cpu_crossings_find(const struct lw_cpu_outputs *outputs, struct lw_cpu_found *found, struct lw_cpu_table *table)
 {
-    const double noise = outputs->noise, threshold = outputs->threshold;
+    const double least = outputs->threshold * outputs->noise;
     const int64_t end = outputs->end;
     int64_t i = outputs->begin - 1;
-    if (!(noise > 0))
+    if (!(outputs->noise > 0))
         return;
-    while ((i = outputs->kernels->next_crossing(outputs->y, i + 1, end, outputs->width, threshold * noise)) < end) {
-        struct lw_crossing crossing = outputs->first;
-        *(outputs->is_row ? &crossing.column : &crossing.index) += i;
-        crossing.re = part_of(outputs, i, 0);
-        crossing.im = part_of(outputs, i, 1);
-        if (!lw_sign_fits(outputs->sign, crossing.re) || !(hypot(crossing.re, crossing.im) / noise >= threshold))
-            continue;
-        found->rows[found->n++] = crossing;
-        if (found->n == LW_CPU_CROSSINGS)
-            lw_cpu_crossings_flush(found, table);
-    }
+    while ((i = outputs->kernels->next_crossing(outputs->y, i + 1, end, outputs->width, least)) < end)
+        lw_cpu_crossings_add(outputs, i, i, found, table);
 }

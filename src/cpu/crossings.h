@@ -40,4 +40,8 @@ void lw_cpu_table_begin(struct lw_cpu_table *table, struct lw_slot_product *prod
 void lw_cpu_table_end(struct lw_cpu_table *table);         /* Set the product's n_rows. */
 
 void lw_cpu_crossings_find(const struct lw_cpu_outputs *outputs, struct lw_cpu_found *found, struct lw_cpu_table *table);
+
+/* Append output i if it is a crossing. @param place  its distance from the place of output 0 */
+void lw_cpu_crossings_add(const struct lw_cpu_outputs *outputs, int64_t i, int64_t place, struct lw_cpu_found *found,
+                          struct lw_cpu_table *table);
 void lw_cpu_crossings_flush(struct lw_cpu_found *found, struct lw_cpu_table *table);

@@ -2,10 +2,12 @@
  * scipy's oaconvolve.
  *
  *   ols_cpu [REPEATS]
+ *   ols_cpu REPEATS model        what plans promise, beside what is measured
  *
  * Every case is run once per repeat, so that other work on the machine affects all cases alike; medians are printed. "wall" is
  * elapsed time, "cpu" the time of all threads, both in nanoseconds per output sample. */
 #include "base/log.h"
+#include "cpu/ols/ols.h"
 #include "engine/registry.h"
 #include "rivals/fftw.h"
 
@@ -113,7 +115,7 @@ static void open_case(struct bench_case *b)
 {
     const struct lw_engine_spec engine_spec = {.n_threads = b->n_threads};
     struct lw_error err;
-    double *const taps = make_taps(b->spec.ols.n_taps * b->spec.ols.n_filters);
+    double *const taps = make_taps(b->spec.ols.n_taps * b->spec.ols.n_filters * (b->spec.ols.taps_complex ? 2 : 1));
     b->spec.ols.taps = taps;
     if (lw_cpu_engine.create(&engine_spec, &b->engine, &err))
         give_up(&err);
@@ -399,10 +401,58 @@ static void compare_products(bool is_complex, int repeats)
         close_case(&cases[i]);
 }
 
+/* ---- the cost model ------------------------------------------------------------------------------------------------ */
+
+/* Outputs that a case of the model makes, all filters together, and the least number of segments. */
+#define MODEL_OUTPUTS ((int64_t)1 << 24)
+#define MODEL_SEGMENTS 2
+
+/* Print the time of a case, and what its plan promised. @param segment  0: its own choice */
+static void check_model(int64_t n_taps, int n_filters, bool is_complex, unsigned products, int segment, int repeats)
+{
+    n_cases = 0;
+    struct bench_case *const b = add_case(is_complex ? "complex" : "real", n_taps, n_filters, 1);
+    b->spec.input.is_complex = b->spec.output.is_complex = b->spec.ols.taps_complex = is_complex;
+    b->spec.ols.segment = segment;
+    b->spec.ols.search = (struct lw_search){.products = products, .threshold = 1e9};
+    b->spec.n_outputs = MODEL_OUTPUTS;
+    struct lw_op_plan plan;
+    struct lw_error err;
+    if (lw_cpu_ols_plan(&b->spec, &plan, &err))
+        give_up(&err);
+    const int64_t hop = plan.segment > 0 ? plan.segment - n_taps + 1 : 4096, each = MODEL_OUTPUTS / n_filters;
+    b->count = b->spec.n_outputs = hop * (each / hop > MODEL_SEGMENTS ? each / hop : MODEL_SEGMENTS);
+    open_case(b);
+    run_cases(repeats);
+    const double time = median(b->times, repeats).cpu, promised = 1e9 * b->plan.seconds_per_output;
+    printf("%s,%s,%" PRId64 ",%d,%d,%.3f,%.3f,%.2f\n", b->name, products & LW_FILTERED ? "stored" : "peaks", n_taps, n_filters,
+           b->plan.segment, time, promised, promised / time);
+    fflush(stdout);
+    close_case(b);
+}
+
+/* Most bytes of spectra; cases with more are left out. */
+#define MODEL_SPECTRA ((int64_t)3 << 30)
+
+static void check_models(int repeats)
+{
+    static const int filters[] = {1, 8, 100, 1000};
+    printf("samples,products,taps,filters,segment,ns_per_output,planned_ns,planned_to_measured\n");
+    for (int64_t n_taps = 256; n_taps <= 1 << 19; n_taps *= n_taps < 1 << 16 ? 4 : 2)
+        for (int i = 0; i < 4; i++)
+            for (int kind = 0; kind < 4; kind++)
+                if (n_taps * 4 * 16 * filters[i] <= MODEL_SPECTRA)
+                    check_model(n_taps, filters[i], kind & 1, kind & 2 ? LW_FILTERED : LW_PEAKS, 0, repeats);
+}
+
 int main(int argc, char **argv)
 {
     const int wanted = argc > 1 ? atoi(argv[1]) : 9;
     const int repeats = wanted < 1 ? 1 : wanted > MOST_REPEATS ? MOST_REPEATS : wanted;
+    if (argc > 2) {
+        check_models(repeats);
+        return 0;
+    }
     static const int64_t taps[] = {9, 33, 65, 257, 1025, 4097, 8193};
     printf("%-44s %5s %3s %2s   %7s %7s   ns per output\n", "case", "taps", "F", "th", "wall", "cpu");
     for (size_t i = 0; i < sizeof taps / sizeof *taps; i++)

@@ -282,6 +282,27 @@ static void test_not_finite(void)
     }
 }
 
+/* Segments so long that the cpu engine searches them strip by strip, with peaks alone. */
+static void test_long(void)
+{
+    uint64_t state = 59;
+    for (int variant = 0; variant < 8; variant++) {
+        struct trial t = plain;
+        t.input.is_complex = variant % 4 == 1;
+        t.taps_complex = variant % 4 == 2;
+        t.precision = variant % 4 == 3 ? LW_DOUBLE : LW_SINGLE;
+        t.search.products = LW_PEAKS;
+        draw(&t, &state);
+        t.n_taps = 129;
+        t.segment = t.input.is_complex || t.taps_complex ? 8192 : 16384;
+        t.n_samples = t.segment + 1000;
+        t.n_channels = 1;
+        t.n_filters = 2;
+        t.search.cluster = clusters[variant % 5];
+        try(&t, &(struct aim){150, variant < 4 ? NULL : spoil, false}, &state, "search, long segments");
+    }
+}
+
 /* ---- beside other things --------------------------------------------------------------------------------------------- */
 
 /* The stored series may be decimated and of an integer type; the search runs on the full series. */
@@ -394,7 +415,7 @@ static void test_cuts(void)
     static const struct {
         int64_t n_taps, n_samples;
         int segment;
-    } sizes[] = {{12, 7000, 0}, {129, 5000, 0}, {129, 6000, 1024}, {60, 700, 101}};
+    } sizes[] = {{12, 7000, 0}, {129, 5000, 0}, {129, 6000, 1024}, {60, 700, 101}, {129, 20000, 16384}};
     uint64_t state = 57;
     for (int i = 0; i < COUNT(sizes); i++) {
         for (int kind = 0; kind < 8; kind++) {
@@ -410,9 +431,11 @@ static void test_cuts(void)
             t.search.products = subsets[kind];
             t.search.every = (int64_t[]){10, 3000, 97, 1500}[kind % 4];
             t.search.sign = t.input.is_complex || t.taps_complex ? LW_SIGN_BOTH : (enum lw_sign)(kind / 2 % 3);
-            t.n_channels = 3;
+            const bool is_long = t.segment == 16384;
+            t.n_channels = is_long ? 1 : 3;
+            t.n_filters = is_long ? 16 : t.n_filters;           /* the threads of the cpu engine share them */
             conformance_suit_type(&t);
-            if (kind % every == 0)
+            if (is_long ? kind == 2 || kind == 7 : kind % every == 0)
                 try_cuts(&t);
         }
     }
@@ -441,6 +464,7 @@ int suite_search(const struct lw_engine_type *type, int divisor)
     test_magnitudes();
     test_ties();
     test_not_finite();
+    test_long();
     test_decimation();
     test_overflow();
     test_cuts();

@@ -80,10 +80,8 @@ void KERNEL(lw_quarter_turn)(const void *x, void *out, int64_t n)
     }
 }
 
-void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n)
+void KERNEL(lw_multiply)(const real *restrict a, const real *restrict b, real *restrict out, int64_t n)
 {
-    const real *const restrict a = h, *const restrict b = z;
-    real *const restrict out = w;
     for (int64_t i = 0; i < n; i++) {
         const real a_re = a[2 * i], a_im = a[2 * i + 1], b_re = b[2 * i], b_im = b[2 * i + 1];
         out[2 * i] = a_re * b_re - a_im * b_im;
@@ -91,11 +89,9 @@ void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n)
     }
 }
 
-void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n)
+void KERNEL(lw_multiply_packed)(const real *restrict a, const real *restrict b, const real *restrict in,
+                                const real *restrict mirrored, real *restrict out, int64_t n)
 {
-    const real *const restrict a = a_b, *const restrict b = a + 2 * n;
-    const real *const restrict in = z, *const restrict mirrored = r;
-    real *const restrict out = w;
     for (int64_t i = 0; i < n; i++) {
         const real a_re = a[2 * i], a_im = a[2 * i + 1], z_re = in[2 * i], z_im = in[2 * i + 1];
         const real b_re = b[2 * i], b_im = b[2 * i + 1], r_re = mirrored[2 * i], r_im = mirrored[2 * i + 1];

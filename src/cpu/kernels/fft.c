@@ -77,7 +77,7 @@ void KERNEL(lw_fft_multiply)(const struct lw_cpu_fft *shape, const void *h, cons
     if (fft->made_here)
         KERNEL(lw_long_multiply)(fft->made_here, h, z, r, work);
     else if (r)
-        KERNEL(lw_multiply_packed)(h, z, r, work, shape->n);
+        KERNEL(lw_multiply_packed)(h, (const real *)h + 2 * shape->n, z, r, work, shape->n);
     else
         KERNEL(lw_multiply)(h, z, work, shape->n);
 }

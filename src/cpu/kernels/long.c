@@ -10,8 +10,7 @@
  * - Columns go in strips of whole cache lines. A vector of columns is gathered, transformed and put down with its twiddle factors;
  *   these are products of a factor of its row and first column and a vector of factors of its row.
  * - A row of C = R' V points, V the lanes of a vector, is itself a matrix: R'-point transforms over its columns, which lie in
- *   lanes, and after a transposition in registers V-point transforms. Where the spectrum is multiplied by a filter's, that is done
- *   while the row is loaded.
+ *   lanes, and after a transposition in registers V-point transforms.
  *
  * Between the steps rows lie `pitch` apart, no power of two: the elements of a column would share few cache sets. */
 #include "cpu/kernels/long.h"
@@ -76,7 +75,7 @@ struct lw_cpu_fft KERNEL(lw_long_shape)(int64_t n)
     int64_t columns = n < MIDDLE ? SHORT_ROW : n < LONG ? MIDDLE_ROW : LONG_ROW;
     while (n / columns > MOST_ROWS)
         columns *= 2;
-    const int64_t rows = n / columns, scratch = lw_max64(VECTORS * vector_reals(rows), 4 * columns + STRIP_PADDING);
+    const int64_t rows = n / columns, scratch = lw_max64(VECTORS * vector_reals(rows), 6 * columns + 2 * STRIP_PADDING);
     return (struct lw_cpu_fft){.n = n, .rows = rows, .columns = columns, .strip = STRIP,
                                .work = rows * (pitch_of(columns) + STRIP) + scratch / 2};
 }
@@ -201,7 +200,6 @@ enum end {
     EXCHANGED,                  /* re and im exchanged */
     TWIDDLED,                   /* multiplied by twiddle factors */
     EXCHANGED_TWIDDLED,         /* exchanged, then multiplied */
-    PRODUCT, TWO_PRODUCTS,      /* exchanged h z; exchanged h z + b r */
     SPLIT,                      /* split vectors, multiplied by the twiddle factors of a row's own matrix */
 };
 
@@ -210,7 +208,6 @@ struct ends {
     const real *x;
     real *y;
     int64_t x_stride, y_stride;
-    const real *h, *b, *r;
     const real *fine, *coarse;
 };
 
@@ -221,12 +218,7 @@ INLINED struct split twiddle(const struct ends *e, struct split a, int64_t point
 
 INLINED struct split take(enum end kind, const struct ends *e, int64_t point)
 {
-    const int64_t at = point * e->x_stride;
-    struct split a = load_pairs(e->x + at);
-    if (kind == PRODUCT || kind == TWO_PRODUCTS)
-        a = times(a, load_pairs(e->h + at));
-    if (kind == TWO_PRODUCTS)
-        a = add(a, times(load_pairs(e->r + at), load_pairs(e->b + at)));
+    struct split a = load_pairs(e->x + point * e->x_stride);
     if (kind != PLAIN)
         a = exchange(a);
     return kind == EXCHANGED_TWIDDLED ? twiddle(e, a, point) : a;
@@ -336,19 +328,30 @@ INLINED void transform_lanes(const real *from, enum end kind, const struct ends 
         put(kind, e, x[i], i);
 }
 
-/* Transform a row. @param ends  x, and what the row is multiplied by; y */
-INLINED void transform_row(const struct lw_cpu_long *fft, enum end in, enum end out, const struct ends *ends, real *scratch)
+/* Memory that the next row needs, far away: the caches load it during the arithmetic of a row. NULL: nothing */
+struct ahead {
+    const real *h, *b;
+};
+
+INLINED void fetch(const real *reals)
+{
+    if (reals)
+        lw_cpu_fetch(reals, LANES * 2 * VECTOR_BYTES);
+}
+
+/* Transform a row, with `kind` at both ends. */
+INLINED void transform_row(const struct lw_cpu_long *fft, enum end kind, const real *x, real *y, const struct ahead *ahead,
+                           real *scratch)
 {
     const struct passes *const row = &fft->row;
-    struct ends e = *ends;
     real *const between = scratch + 2 * fft->shape.columns + STRIP_PADDING;
-    e.x_stride = 2 * LANES;
-    start(row, in, &e, scratch);
-    const struct ends inner = {.y = between, .y_stride = 2 * LANES, .fine = fft->row_twiddles};
-    finish_all(row, SPLIT, inner, 1, scratch, 0);
-    e.y_stride = 2 * row->size;
-    for (int64_t k = 0; k < row->size; k += LANES, e.y += 2 * LANES)
-        transform_lanes(between + k * 2 * LANES, out, &e);
+    start(row, kind, &(struct ends){.x = x, .x_stride = 2 * LANES}, scratch);
+    finish_all(row, SPLIT, (struct ends){.y = between, .y_stride = 2 * LANES, .fine = fft->row_twiddles}, 1, scratch, 0);
+    for (int64_t k = 0; k < row->size; k += LANES) {
+        fetch(ahead->h ? ahead->h + k * 2 * LANES : NULL);
+        fetch(ahead->b ? ahead->b + k * 2 * LANES : NULL);
+        transform_lanes(between + k * 2 * LANES, kind, &(struct ends){.y = y + 2 * k, .y_stride = 2 * row->size});
+    }
 }
 
 /* ---- columns ------------------------------------------------------------------------------------------------------- */
@@ -368,23 +371,25 @@ void KERNEL(lw_long_forward)(const struct lw_cpu_long *fft, const real *x, real 
         start(&fft->columns, PLAIN, &e, scratch);
         finish_all(&fft->columns, TWIDDLED, e, 1, scratch, 0);
     }
-    for (int64_t row = 0; row < rows; row++) {
-        const struct ends e = {.x = work + 2 * row * fft->pitch, .y = spectrum + 2 * row * columns};
-        transform_row(fft, PLAIN, PLAIN, &e, scratch);
-    }
+    for (int64_t row = 0; row < rows; row++)
+        transform_row(fft, PLAIN, work + 2 * row * fft->pitch, spectrum + 2 * row * columns, &(struct ahead){0}, scratch);
 }
 
+/* The product of a row is made before its transform. The transform itself would ask for the filter's spectrum in an order that far
+ * memory, where a large bank lies, serves at a third of its rate. */
 void KERNEL(lw_long_multiply)(const struct lw_cpu_long *fft, const real *h, const real *z, const real *r, real *work)
 {
     const int64_t rows = fft->shape.rows, columns = fft->shape.columns;
+    real *const scratch = scratch_of(fft, work), *const product = scratch + 4 * columns + 2 * STRIP_PADDING;
     for (int64_t row = 0; row < rows; row++) {
-        const int64_t at = 2 * row * columns;
-        const struct ends e = {.x = z + at, .h = h + at, .b = h + 2 * fft->shape.n + at, .r = r ? r + at : NULL,
-                               .y = work + 2 * row * fft->pitch};
+        const int64_t at = 2 * row * columns, next = at + 2 * columns;
+        const real *const b = h + 2 * fft->shape.n;
+        const struct ahead ahead = {h + next, r ? b + next : NULL};
         if (r)
-            transform_row(fft, TWO_PRODUCTS, EXCHANGED, &e, scratch_of(fft, work));
+            KERNEL(lw_multiply_packed)(h + at, b + at, z + at, r + at, product, columns);
         else
-            transform_row(fft, PRODUCT, EXCHANGED, &e, scratch_of(fft, work));
+            KERNEL(lw_multiply)(h + at, z + at, product, columns);
+        transform_row(fft, EXCHANGED, product, work + 2 * row * fft->pitch, &ahead, scratch);
     }
 }
 

@@ -66,7 +66,7 @@ typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, a
 LW_CPU_KERNELS(X)
 #undef X
 
-/* w = h z, and w = a z + b r, where b[n] follows a[n]: n complex numbers. */
-void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n);
-void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n);
+/* out = a b, and out = a in + b mirrored, of n complex numbers. */
+void KERNEL(lw_multiply)(const real *a, const real *b, real *out, int64_t n);
+void KERNEL(lw_multiply_packed)(const real *a, const real *b, const real *in, const real *mirrored, real *out, int64_t n);
 extern lw_cpu_make_fn *const KERNEL(lw_make)[LW_POST_KINDS];

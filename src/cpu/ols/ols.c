@@ -13,6 +13,11 @@
 /* Working samples that a thread takes at a time, so that sharing out short segments costs little. */
 #define CHUNK_SAMPLES 32768
 
+/* Where there are few segments, their filters are divided among tasks: TASKS_PER_LANE for each thread, so that all end at about the
+ * same time, with at least LEAST_FILTERS each, since every task transforms the segment for itself. */
+#define TASKS_PER_LANE 4
+#define LEAST_FILTERS 8
+
 /* ---- the memory of a thread ------------------------------------------------------------------------------------ */
 
 /* Return lw_cpu_padded of a buffer, in reals. */
@@ -60,15 +65,23 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
-/* Return the number of tasks that the threads share: segments times tiles. */
-static int64_t n_tasks(const struct lw_cpu_ols_shape *shape, int64_t count, int64_t n_channels)
+/* Return the number of segments times tiles. */
+static int64_t n_segments(const struct lw_cpu_ols_shape *shape, int64_t count, int64_t n_channels)
 {
     return lw_divide_up(count, shape->hop) * lw_divide_up(n_channels, shape->tile);
 }
 
-static int n_lanes(const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
+/* Return the most parts that the filters of a segment are divided into. The best filter is chosen among all, in one lane. */
+static int64_t most_parts(const struct lw_search *search, int64_t n_filters)
 {
-    return lw_cpu_lanes_needed(size->n_threads, n_tasks(shape, plan->before + size->count + plan->after, size->n_channels));
+    return lw_search_products(search) & LW_BEST ? 1 : lw_max64(1, n_filters / LEAST_FILTERS);
+}
+
+static int n_lanes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
+                   const struct lw_cpu_op_size *size)
+{
+    const int64_t segments = n_segments(shape, plan->before + size->count + plan->after, size->n_channels);
+    return lw_cpu_lanes_needed(size->n_threads, segments * most_parts(&spec->ols.search, shape->n_filters));
 }
 
 static int64_t ols_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
@@ -80,7 +93,7 @@ static int64_t ols_bytes(const struct lw_op_spec *spec, const struct lw_op_plan 
     const int64_t lane_bytes = (int64_t)sizeof lane + lay_out(spec, &shape, NULL, &strides, &lane);
     return (int64_t)sizeof(struct lw_cpu_ols) + lw_cpu_filters_bytes(&shape, &spec->ols) + fft +
            lw_cpu_post_bytes(spec, &shape) + lw_cpu_search_bytes(spec, &shape, plan, size) +
-           n_lanes(&shape, plan, size) * lane_bytes;
+           n_lanes(spec, &shape, plan, size) * lane_bytes;
 }
 
 /* Open the lanes, and plan the transform for their memory. */
@@ -127,7 +140,7 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     if ((rc = lw_cpu_filters_create(&ols->shape, &spec->ols, &ols->filters, err)) ||
         (rc = lw_cpu_post_create(&ols->spec, &ols->shape, &ols->post, err)) ||
         (rc = lw_cpu_search_create(spec, &ols->shape, plan, size, &ols->search, err)) ||
-        (rc = open_lanes(ols, n_lanes(&ols->shape, plan, size), err))) {
+        (rc = open_lanes(ols, n_lanes(spec, &ols->shape, plan, size), err))) {
         ols_destroy(ols);
         return rc;
     }
@@ -155,7 +168,8 @@ static void prepare(const struct lw_cpu_segment *s, int c)
         k->mirror(ols->fft, z, x);
 }
 
-/* Filter channel c into y. @return  its sums; the first n_taps - 1 points of a transformed segment are wrapped and left out */
+/* Filter channel c into y. @return  its sums, NULL if they have been searched and are not needed; the first n_taps - 1 points of a
+ * transformed segment are wrapped and left out */
 static void *multiply(const struct lw_cpu_segment *s, int filter, int c, void *y)
 {
     const struct lw_cpu_ols *const ols = s->ols;
@@ -168,6 +182,10 @@ static void *multiply(const struct lw_cpu_segment *s, int filter, int c, void *y
         return y;
     }
     k->fft_multiply(ols->fft, h, z, ols->shape.method == LW_CPU_OLS_PACKED ? x : NULL, s->lane->work);
+    if (lw_cpu_segment_is_only_searched(s, filter, c)) {
+        lw_cpu_segment_search_strips(s, filter, c);
+        return NULL;
+    }
     k->fft_inverse(ols->fft, s->lane->work, y);
     return lw_cpu_real_at(ols, y, (ols->shape.n_taps - 1) * ols->shape.width);
 }
@@ -207,13 +225,15 @@ static void run(const struct lw_cpu_segment *s)
     const bool is_bank = s->ols->shape.n_filters > 1;
     for (int c = 0; is_bank && c < s->n_channels; c++)
         prepare(s, c);
-    for (int filter = s->work->filter; filter < s->work->filter + s->work->n_filters; filter++) {
+    for (int filter = s->filter; filter < s->filter_end; filter++) {
         void *first = NULL;
         lw_cpu_segment_fetch(s, filter);
         for (int c = 0; c < s->n_channels; c++) {
             if (!is_bank)
                 prepare(s, c);
             void *const y = multiply(s, filter, c, lw_cpu_real_at(s->ols, s->lane->y, c * s->ols->strides.y));
+            if (!y)
+                continue;
             lw_cpu_segment_finish(s, filter, c, y);
             if (s->ols->search)
                 lw_cpu_segment_search(s, filter, c, y);
@@ -228,8 +248,9 @@ static void run(const struct lw_cpu_segment *s)
 static void cut_segment(const struct lw_cpu_work *work, const struct lw_slot *slot, int64_t task, struct lw_cpu_segment *s)
 {
     const struct lw_cpu_ols_shape *const shape = &work->ols->shape;
-    const int64_t tiles = lw_divide_up(work->n_channels, shape->tile), begin = work->begin + task / tiles * shape->hop;
-    const int64_t left = work->axis_end - begin, in_group = task % tiles * shape->tile;
+    const int64_t tiles = lw_divide_up(work->n_channels, shape->tile), part = task % work->n_parts, place = task / work->n_parts;
+    const int64_t begin = work->begin + place / tiles * shape->hop;
+    const int64_t left = work->axis_end - begin, in_group = place % tiles * shape->tile;
     s->ols = work->ols;
     s->work = work;
     s->slot = slot;
@@ -239,6 +260,9 @@ static void cut_segment(const struct lw_cpu_work *work, const struct lw_slot *sl
     s->n_sums = shape->before + s->n_outputs + shape->after;
     s->n_samples = lw_min64(shape->length, left + shape->halo);
     s->n_channels = (int)lw_min64(shape->tile, work->n_channels - in_group);
+    s->filter = work->filter + (int)(part * work->n_filters / work->n_parts);
+    s->filter_end = work->filter + (int)((part + 1) * work->n_filters / work->n_parts);
+    s->counts = part == 0;
 }
 
 static void compute(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
@@ -255,12 +279,15 @@ static void compute(const void *state, void *lane, const struct lw_slot *slot, i
         lw_cpu_segment_search_end(&segment);
 }
 
-static void compute_all(const struct lw_cpu_work *work, const struct lw_slot *slot)
+static void compute_all(struct lw_cpu_work *work, const struct lw_slot *slot)
 {
-    const struct lw_cpu_ols_shape *const shape = &work->ols->shape;
-    const int64_t samples = shape->length * shape->tile;
-    const int chunk = (int)(samples < CHUNK_SAMPLES ? CHUNK_SAMPLES / samples : 1);
-    lw_cpu_lanes_run(&work->ols->lanes, compute, work, slot, n_tasks(shape, work->end - work->begin, work->n_channels), chunk);
+    const struct lw_cpu_ols *const ols = work->ols;
+    const int64_t samples = ols->shape.length * ols->shape.tile;
+    const int64_t segments = n_segments(&ols->shape, work->end - work->begin, work->n_channels);
+    const int64_t wanted = ols->lanes.n > 1 && segments > 0 ? lw_divide_up(TASKS_PER_LANE * ols->lanes.n, segments) : 1;
+    work->n_parts = lw_min64(wanted, most_parts(&ols->spec.ols.search, work->n_filters));
+    const int chunk = (int)(work->n_parts == 1 && samples < CHUNK_SAMPLES ? CHUNK_SAMPLES / samples : 1);
+    lw_cpu_lanes_run(&ols->lanes, compute, work, slot, segments * work->n_parts, chunk);
 }
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
@@ -300,7 +327,7 @@ static struct lw_cpu_work whole_work(const struct lw_cpu_ols *ols, const struct 
 static void ols_run(void *state, struct lw_slot *slot)
 {
     const struct lw_cpu_ols *const ols = state;
-    const struct lw_cpu_work work = whole_work(ols, &slot->block);
+    struct lw_cpu_work work = whole_work(ols, &slot->block);
     if (ols->search)
         lw_cpu_search_begin(ols, slot);
     compute_all(&work, slot);

@@ -125,9 +125,10 @@ struct lw_cpu_work {
     int64_t axis_end;                   /* segments end here at the latest */
     int64_t channel, n_channels;        /* channels of the block */
     int filter, n_filters;
+    int64_t n_parts;                    /* tasks that share the filters of a segment */
 };
 
-/* One segment of one tile of channels of a block, in the lane of the thread that works on it. */
+/* One segment of one tile of channels of a block behind some filters, in the lane of the thread that works on it. */
 struct lw_cpu_segment {
     const struct lw_cpu_ols *ols;
     const struct lw_cpu_work *work;
@@ -139,6 +140,8 @@ struct lw_cpu_segment {
     int64_t n_samples;                  /* working samples that the block holds; zeros follow */
     int64_t channel;
     int n_channels;
+    int filter, filter_end;
+    bool counts;                        /* one of the tasks that share a segment counts its samples */
 };
 
 static inline void *lw_cpu_real_at(const struct lw_cpu_ols *ols, void *buffer, int64_t real)
@@ -237,6 +240,13 @@ void lw_cpu_segment_search_begin(const struct lw_cpu_segment *s);
 
 /** Search one channel's sums for a filter. @param y  sums of channel c of the tile, after lw_cpu_segment_finish */
 void lw_cpu_segment_search(const struct lw_cpu_segment *s, int filter, int c, const void *y);
+
+/** Return whether the search for peaks takes a filter's outputs of channel c strip by strip, so that they are never stored: if
+ * nothing else is made of them, and they need no finish. */
+bool lw_cpu_segment_is_only_searched(const struct lw_cpu_segment *s, int filter, int c);
+
+/** End the inverse transform that lw_cpu_segment_search would wait for, and search each strip while it is in the caches. */
+void lw_cpu_segment_search_strips(const struct lw_cpu_segment *s, int filter, int c);
 void lw_cpu_segment_search_end(const struct lw_cpu_segment *s);
 
 /** Add up the cells, with all threads, and set the slot's number of crossings. */

@@ -53,7 +53,7 @@ static void repair(const struct lw_cpu_segment *s, int c, struct lw_cpu_repair f
     found.width = s->ols->shape.width;
     found.touched = s->lane->touched + c * s->ols->strides.touched;
     s->ols->shape.kernels->repair(&found, lw_cpu_x(s, c));
-    if (is_counted)
+    if (is_counted && s->counts)
         lw_cpu_tally_add(&s->lane->base.not_finite,
                          (struct lw_cpu_tally){found.n_own, s->first + found.first_own, s->channel + c, 0});
 }
@@ -62,7 +62,7 @@ void lw_cpu_segment_count(const struct lw_cpu_segment *s)
 {
     const struct lw_cpu_ols *const ols = s->ols;
     const int64_t n = s->n_outputs;
-    if (!counts_apart(ols) || !lw_cpu_segment_is_own(s) || lw_scalar_is_integer(ols->spec.input.scalar))
+    if (!s->counts || !counts_apart(ols) || !lw_cpu_segment_is_own(s) || lw_scalar_is_integer(ols->spec.input.scalar))
         return;
     load(s, ols->plan.halo + s->first, n);
     for (int c = 0; c < s->n_channels; c++)

@@ -96,21 +96,74 @@ static int64_t noise_row(const struct lw_cpu_segment *s, int c, int64_t begin, i
     return lw_search_stretch(search, first + begin) * s->ols->spec.n_channels + block->channel + s->channel + c;
 }
 
-static void find_crossings(const struct lw_cpu_segment *s, int filter, int c, const void *y)
+/* Return a segment's outputs among which crossings are sought, without noise. */
+static struct lw_cpu_outputs outputs_of(const struct lw_cpu_segment *s, int filter, int c, const void *y)
 {
     const struct lw_cpu_ols *const ols = s->ols;
     const int64_t channel = s->slot->block.channel + s->channel + c, first = s->slot->block.first + s->first;
-    const int64_t end = lw_min64(s->n_outputs, s->work->crossings_end - first);
-    struct lw_cpu_outputs outputs = {
+    return (struct lw_cpu_outputs){
         .kernels = ols->shape.kernels, .y = y, .width = ols->shape.series_width,
+        .begin = lw_max64(0, s->work->crossings_begin - first), .end = lw_min64(s->n_outputs, s->work->crossings_end - first),
         .first = {.index = first, .channel = (int32_t)channel, .filter = filter}, .threshold = ols->spec.ols.search.threshold,
         .sign = ols->spec.ols.search.sign,
     };
-    for (int64_t begin = lw_max64(0, s->work->crossings_begin - first); begin < end; begin = outputs.end) {
-        const int64_t row = noise_row(s, c, begin, end, &outputs.end);
-        outputs.begin = begin;
-        outputs.noise = ols->search->noise[row * ols->spec.ols.n_filters + filter];
-        lw_cpu_crossings_find(&outputs, &s->lane->found, &ols->search->table);
+}
+
+/* Set the noise that outputs from `begin` on share, and the end of these outputs. */
+static void set_noise(const struct lw_cpu_segment *s, int c, int64_t begin, int64_t most, struct lw_cpu_outputs *outputs)
+{
+    const int64_t row = noise_row(s, c, begin, most, &outputs->end);
+    outputs->noise = s->ols->search->noise[row * s->ols->spec.ols.n_filters + outputs->first.filter];
+}
+
+static void find_crossings(const struct lw_cpu_segment *s, int filter, int c, const void *y)
+{
+    struct lw_cpu_outputs outputs = outputs_of(s, filter, c, y);
+    const int64_t end = outputs.end;
+    for (; outputs.begin < end; outputs.begin = outputs.end) {
+        set_noise(s, c, outputs.begin, end, &outputs);
+        lw_cpu_crossings_find(&outputs, &s->lane->found, &s->ols->search->table);
+    }
+}
+
+/* Return the least noise of the outputs that is not 0; infinity if there is none. */
+static double least_noise_of(const struct lw_cpu_segment *s, int c, const struct lw_cpu_outputs *all)
+{
+    struct lw_cpu_outputs outputs = *all;
+    double least = INFINITY;
+    for (int64_t begin = all->begin; begin < all->end; begin = outputs.end) {
+        set_noise(s, c, begin, all->end, &outputs);
+        least = outputs.noise > 0 ? fmin(least, outputs.noise) : least;
+    }
+    return least;
+}
+
+bool lw_cpu_segment_is_only_searched(const struct lw_cpu_segment *s, int filter, int c)
+{
+    const struct lw_cpu_ols *const ols = s->ols;
+    return ols->fft && ols->fft->strip > 0 && s->work->products == LW_PEAKS && !ols->shape.narrows && !s->lane->is_blanked[c] &&
+           ols->filters.exponents[filter] + s->lane->exponents[c] == 0;
+}
+
+void lw_cpu_segment_search_strips(const struct lw_cpu_segment *s, int filter, int c)
+{
+    const struct lw_cpu_ols *const ols = s->ols;
+    const struct lw_cpu_fft *const fft = ols->fft;
+    const struct lw_cpu_outputs all = outputs_of(s, filter, c, NULL);
+    const double least = least_noise_of(s, c, &all) * all.threshold;
+    const int64_t per_point = all.width == 1 ? 2 : 1, run = fft->strip * per_point, row = fft->columns * per_point;
+    for (int64_t strip = 0; isfinite(least) && strip < fft->columns / fft->strip; strip++) {
+        struct lw_cpu_outputs outputs = all;
+        outputs.y = ols->shape.kernels->fft_strip(fft, s->lane->work, strip);
+        int64_t i = -1;
+        while ((i = ols->shape.kernels->next_crossing(outputs.y, i + 1, fft->rows * run, all.width, least)) < fft->rows * run) {
+            const int64_t output = i / run * row + strip * run + i % run - (ols->shape.n_taps - 1);
+            if (output < all.begin || output >= all.end)
+                continue;
+            set_noise(s, c, output, all.end, &outputs);
+            if (outputs.noise > 0)
+                lw_cpu_crossings_add(&outputs, i, output, &s->lane->found, &ols->search->table);
+        }
     }
 }
 
