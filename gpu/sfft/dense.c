@@ -196,4 +196,4 @@ static int transform(struct lw_engine *engine, const struct lw_sfft_spec *spec, 
     return rc;
 }
 
-const struct lw_dense_ops lw_cuda_dense_ops = {.bytes = bytes, .transform = transform};
+const struct lw_dense_ops lw_cuda_dense_ops = {.bytes = bytes, .transform = transform, .pace = {1e-4, 1.5e-12, 1}};

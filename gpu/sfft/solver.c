@@ -262,4 +262,4 @@ static int create(struct lw_engine *engine, const struct lw_sfft_layout *layout,
     return LW_OK;
 }
 
-const struct lw_sparse_ops lw_cuda_sparse_ops = {.bytes = bytes, .create = create};
+const struct lw_sparse_ops lw_cuda_sparse_ops = {.bytes = bytes, .create = create, .pace = {9e-5, 3e-10, 1}};

@@ -200,8 +200,8 @@ const struct lw_option lw_common_options[] = {
      .choices = "auto" LW_ENGINES(ENGINE_CHOICE),
      .fallback = "auto",
      .help = "What computes: CPU, or one GPU per rank. auto takes GPUs where every rank has one of its own, or may share one, and "
-             "the whole run would take longer on the CPU. The log names the engine and the modelled time of either. sfft has no "
-             "such model: it takes GPUs wherever it can. A run that goes on with an interrupted one keeps its engine."},
+             "the whole run would take longer on the CPU. The log names the engine and the modelled time of either. A run "
+             "that goes on with an interrupted one keeps its engine."},
     {.name = "threads", .is_neutral = true, .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 4096,
      .help = "CPU threads per rank. Default: the cores that the rank may run on."},
     {.name = "io", .is_neutral = true, .kind = LW_OPTION_CHOICE, .choices = "auto|collective|direct", .fallback = "auto",

@@ -280,6 +280,12 @@ struct lw_sparse_ops;
 struct lw_dense_ops;
 struct lw_published_ops;
 
+/* Modelled seconds of a channel in a sparse run, on one thread or the device: `channel` for any, and `unit` for each unit of work,
+ * which is a sample of the first attempt, or of a dense transform n log2 n. Threads gain at most a factor `most_gain`. */
+struct lw_sparse_pace {
+    double channel, unit, most_gain;
+};
+
 struct lw_engine_ops {
     const char *name;           /* "cpu", "cuda" */
 

@@ -21,6 +21,8 @@ struct lw_sparse_ops {
 
     /** Make a solver for a layout, which is borrowed for the solver's life. */
     int (*create)(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out, struct lw_error *err);
+
+    struct lw_sparse_pace pace;
 };
 
 /* An engine's functions for the dense transform, of all samples. */
@@ -36,6 +38,8 @@ struct lw_dense_ops {
      * @param result   lines, n_lines, n_found, is_explained and residual are set, the rest becomes zero */
     int (*transform)(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
                      struct lw_sfft_result *result, struct lw_error *err);
+
+    struct lw_sparse_pace pace;
 };
 
 struct lw_sfft_solver_ops {

@@ -29,6 +29,12 @@ bool lw_choice_is_cpu(const struct lw_run_model *cpu, const struct lw_run_model 
     return lw_run_model_seconds(cpu) < 0.9 * lw_run_model_seconds(device);
 }
 
+int64_t lw_choice_workers(const struct lw_comm *comm, const struct lw_engine *engine)
+{
+    const int64_t share = sysconf(_SC_NPROCESSORS_ONLN) / lw_comm_node_size(comm);
+    return lw_max64(1, lw_min64(engine->n_workers, share));
+}
+
 static void choose(struct lw_setup *setup, int e, const char *why)
 {
     setup->engine_type = lw_engines[e];
@@ -148,6 +154,7 @@ void lw_choice_make(struct lw_setup *setup, lw_run_model_fn *find)
     struct lw_error missing = {0}, err;
     struct lw_run_model cpu = {0};
     bool is_made = go_on(setup);
+    lw_fail(&err, LW_ECONFIG, "the time of the run is not modelled");
     const bool has_model = !is_made && find && find_model(setup, 0, find, &cpu, &err) == LW_OK;
     int e = 0;
     while (lw_engines[e + 1])
@@ -156,7 +163,7 @@ void lw_choice_make(struct lw_setup *setup, lw_run_model_fn *find)
         if (has_model) {
             is_made = compare(setup, e, find, &cpu, &missing);
         } else if ((is_made = is_usable(setup, e, text, &missing))) {
-            snprintf(why, sizeof why, "%.150s; %.200s", text, find ? err.message : "this job has no model of its time");
+            snprintf(why, sizeof why, "%.150s; %.200s", text, err.message);
             choose(setup, e, why);
         }
     if (!is_made) {

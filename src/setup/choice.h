@@ -21,11 +21,15 @@ double lw_run_model_seconds(const struct lw_run_model *model);
 bool lw_choice_is_cpu(const struct lw_run_model *cpu, const struct lw_run_model *device);
 
 /** Choose setup->engine_type for --engine auto, once the input is open and the job prepared. All ranks choose the same. Collective.
- * @param model  times of the run on an engine; NULL: not known, so that a usable device is taken */
+ * @param model  models the run on an engine; NULL: a device is taken wherever it is usable */
 void lw_choice_make(struct lw_setup *setup, lw_run_model_fn *model);
 
 /** Take the engine that --engine names. */
 void lw_choice_take(struct lw_setup *setup, int engine);
+
+/** Return the workers of this rank that count in a model. Ranks that are not bound to cores have a thread for each core of the
+ * node, all of them: only a rank's share of the cores counts. */
+int64_t lw_choice_workers(const struct lw_comm *comm, const struct lw_engine *engine);
 
 /** Announce that this process makes n results, one after the other: they share one start of a device. */
 void lw_choice_expect(int64_t n_results);

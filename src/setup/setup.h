@@ -71,11 +71,11 @@ struct lw_setup {
 int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
                      struct lw_error *err);
 
-/* What a way to run adds to the setup; members may be NULL. */
+/* What a way to run adds to the setup. */
 struct lw_setup_way {
     int (*open_more)(struct lw_setup *setup, struct lw_error *err);     /* open what the run needs beside the input (a mask), once
-                                                                           the job is prepared; collective */
-    lw_run_model_fn *model;             /* model the run, for --engine auto; NULL: there is no model */
+                                                                           the job is prepared; collective; NULL: nothing */
+    lw_run_model_fn *model;             /* model the run, for --engine auto */
 };
 
 /** Write the engine's name and its instruction set or GPU architecture, which the bits of results depend on. */
@@ -83,7 +83,7 @@ void lw_setup_architecture(const struct lw_setup *setup, char *text, size_t size
 
 /** Open the input, prepare the job, create the engine, find the limits. Collective; every rank returns the same code. `setup` may
  * be closed whatever the outcome.
- * @param way  what the way to run adds; NULL: nothing */
+ * @param way  NULL: nothing is added, and --engine auto takes a device wherever it is usable */
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                   const struct lw_setup_way *way, struct lw_setup *setup, struct lw_error *err);
 void lw_setup_close(struct lw_setup *setup);    /* Collective. */

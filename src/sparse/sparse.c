@@ -5,12 +5,14 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "resume/stop.h"
+#include "setup/choice.h"
 #include "setup/planned.h"
 #include "sfft/tones/dense_fit.h"
 #include "sparse/refine.h"
 #include "sparse/state.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 /* Methods by lw_sfft_algorithm; NULL: all channels are dense. */
@@ -48,6 +50,26 @@ static int make_plan(struct lw_sparse *run, struct lw_error *err)
     return rc ? rc : lw_sparse_memory_plan(run, err);
 }
 
+/* Model what computing takes, see lw_run_model_fn. Reading overlaps nothing, and takes as long on any engine: it is left out. So
+ * are dense transforms of channels that their lines do not explain. */
+static int model_run(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, struct lw_run_model *model,
+                     struct lw_error *err)
+{
+    const struct lw_sfft_request *const request = job->request;
+    const struct lw_sparse_method *const method = methods[request->algorithm];
+    const double n = (double)request->spec.n, sample_bytes = request->spec.is_real ? sizeof(double) : 2 * sizeof(double);
+    struct lw_sparse_work work = {engine->ops->dense->pace, n * log2(n), n};
+    const int rc = lw_comm_agree(comm, method ? method->model(request, engine, &work, err) : LW_OK, err);
+    if (rc)
+        return rc;
+    const double channels = (double)lw_divide_up(request->n_pieces * job->op.n_channels, lw_comm_size(comm));
+    const double gain = fmin((double)lw_choice_workers(comm, engine), work.pace.most_gain);
+    *model = (struct lw_run_model){.compute = channels * (work.pace.channel + work.units * work.pace.unit / gain)};
+    if (engine->link_rate > 0)
+        model->compute += channels * work.samples * sample_bytes / engine->link_rate;
+    return LW_OK;
+}
+
 static int allocate(struct lw_sparse *run, struct lw_error *err)
 {
     static const char *const stages[LW_REPORT_STAGES] = {
@@ -68,8 +90,9 @@ static int allocate(struct lw_sparse *run, struct lw_error *err)
 static int open_run(struct lw_sparse *run, struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                     struct lw_error *err)
 {
+    static const struct lw_setup_way way = {.model = model_run};
     int rc;
-    if ((rc = lw_setup_open(comm, ops, options, NULL, &run->setup, err)) || (rc = lw_sparse_locate(run, err)) ||
+    if ((rc = lw_setup_open(comm, ops, options, &way, &run->setup, err)) || (rc = lw_sparse_locate(run, err)) ||
         (rc = lw_comm_agree(comm, make_plan(run, err), err)) || (rc = lw_sparse_find_pace(run, err)))
         return rc;
     return run->method && run->method->probe ? run->method->probe(run, err) : LW_OK;

@@ -148,6 +148,18 @@ static int plan(struct lw_sparse *run, struct lw_error *err)
     return run->state ? LW_OK : LW_ESYSTEM;
 }
 
+static int model(const struct lw_sfft_request *request, const struct lw_engine *engine, struct lw_sparse_work *work,
+                 struct lw_error *err)
+{
+    const struct lw_sfft_spec spec = lw_sparse_search_spec(request);
+    const struct lw_sfft_plan plan = lw_sfft_plan_make(&spec);
+    const double samples = (double)plan.attempts[0].samples;
+    (void)err;
+    if (plan.n_attempts > 0)
+        *work = (struct lw_sparse_work){engine->ops->sparse->pace, samples, samples};
+    return LW_OK;
+}
+
 static int64_t values_of(const struct lw_sparse *run)
 {
     return lw_max64(lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS) * run->group,
@@ -362,6 +374,7 @@ const struct lw_sparse_method lw_sparse_stages = {
     .who = "the sparse transform",
     .remedy = "ask for a smaller --sparsity",
     .plan = plan,
+    .model = model,
     .probe = probe,
     .bytes = count_bytes,
     .samples = first_samples,

@@ -55,6 +55,12 @@ struct lw_sparse_records {
 
 struct lw_sparse;
 
+/* Modelled work of a channel: units of a pace, and samples that a device gets. */
+struct lw_sparse_work {
+    struct lw_sparse_pace pace;
+    double units, samples;
+};
+
 /* A method that finds lines from samples. */
 struct lw_sparse_method {
     const char *name;               /* name in the result: "sparse", "sfft2" */
@@ -64,6 +70,10 @@ struct lw_sparse_method {
     /** Choose the method's parameters, and describe them in setup.algorithm. Set run->method to NULL if all channels should be
      * dense. LW_ECONFIG: the request is not possible. */
     int (*plan)(struct lw_sparse *run, struct lw_error *err);
+
+    /** Set the work of a channel's first attempt; leave it as it is if all channels would be dense. LW_ECONFIG as for `plan`. */
+    int (*model)(const struct lw_sfft_request *request, const struct lw_engine *engine, struct lw_sparse_work *work,
+                 struct lw_error *err);
 
     /** Examine some input and plan again, memory included. NULL: the method needs no probe. Collective. */
     int (*probe)(struct lw_sparse *run, struct lw_error *err);

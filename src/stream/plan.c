@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* Bytes of input and output in a slot: large enough for file calls at full rate, small enough for at least WANTED_ROUNDS. */
 enum { MIB = 1 << 20 };
@@ -291,9 +290,7 @@ int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct l
     const int rc = plan_operation(&spec, &plan, err);
     if (rc)
         return rc;
-    /* Ranks that are not bound to cores have a thread for each core of the node, all of them: only the cores count. */
-    const int64_t cores = lw_max64(1, sysconf(_SC_NPROCESSORS_ONLN) / lw_comm_node_size(comm));
-    const int64_t own = lw_max64(1, lw_min64(engine->n_workers, cores)), workers = lw_comm_sum(comm, own);
+    const int64_t own = lw_choice_workers(comm, engine), workers = lw_comm_sum(comm, own);
     const int64_t ranks = lw_comm_size(comm), nodes = lw_comm_sum(comm, lw_comm_node_rank(comm) == 0);
     const int64_t parts = lw_divide_up(job->n_outputs, lw_max64(1, plan.op.unit)) *
                           lw_divide_up(job->op.n_channels, lw_max64(1, plan.op.channel_unit));

@@ -136,8 +136,11 @@ times='modelled times: cpu [0-9.e-]+ s, cuda'
     grep -q '^cpu engine: requested' err
     verdict $? "--engine cpu is not obeyed: $(cat err)"
     lap 0 sfft --input one.h5:/signal --sparsity 5 --fallback partial --output auto.h5 --overwrite
-    grep -q '^cuda engine: .*this job has no model of its time' err
-    verdict $? "--engine auto does not say that sfft has no model: $(cat err)"
+    grep -Eq "^cpu engine: $times at least 0.28 s" err
+    verdict $? "--engine auto does not take the cpu for a short sparse run: $(cat err)"
+    lap 0 plan sfft --input wide.h5:/signal --window 65536 --hop 2048 --algorithm sfft2 --sparsity 20 --output never.h5 --threads 1
+    grep -Eq "^cuda engine: .*; $times [0-9.]+ s" err
+    verdict $? "--engine auto does not take the device for a long sparse run: $(cat err)"
 }
 
 # interrupt argument ...: begin a run on the device, and end it after its first checkpoint; on a slow machine, where it may end

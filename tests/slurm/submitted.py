@@ -136,6 +136,7 @@ def warn_of_idle_gpus():
             for name, nodes, engine, n in cases]
     for n, job in jobs:
         job.expect("COMPLETED")
+        n = 0 if "modelled times" in job.said() else n          # the CPU is faster than the start of a GPU
         check(job.said().count(text) == n, f"{job.name}: not {n} times '{text}': {job.said()}")
 
 

@@ -94,4 +94,4 @@ static int create(struct lw_engine *engine, const struct lw_sfft_layout *layout,
     return LW_OK;
 }
 
-const struct lw_sparse_ops lw_cpu_sparse_ops = {.bytes = bytes, .create = create};
+const struct lw_sparse_ops lw_cpu_sparse_ops = {.bytes = bytes, .create = create, .pace = {0, 50e-9, 2.3}};

@@ -14,11 +14,13 @@ struct lw_published_signal {
 
 struct lw_published_solver;
 
-/* An engine's functions for the published transform: the bytes of a solver; and making one for a layout, borrowed for its life. */
+/* An engine's functions for the published transform: the bytes of a solver; making one for a layout, borrowed for its life; and its
+ * pace. */
 struct lw_published_ops {
     struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_published_plan *plan);
     int (*create)(struct lw_engine *engine, const struct lw_published_layout *layout, struct lw_published_solver **out,
                   struct lw_error *err);
+    struct lw_sparse_pace pace;
 };
 
 struct lw_published_solver_ops {

@@ -76,6 +76,16 @@ static int plan(struct lw_sparse *run, struct lw_error *err)
     return LW_OK;
 }
 
+static int model(const struct lw_sfft_request *request, const struct lw_engine *engine, struct lw_sparse_work *work,
+                 struct lw_error *err)
+{
+    struct lw_published_plan plan;
+    const int rc = lw_published_plan_make(&request->spec, request->published, 0, &plan, err);
+    if (rc == LW_OK)
+        *work = (struct lw_sparse_work){engine->ops->published->pace, (double)plan.samples, (double)request->spec.n};
+    return rc;
+}
+
 static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err)
 {
     const struct published *const state = run->state;
@@ -200,6 +210,7 @@ const struct lw_sparse_method lw_sparse_published = {
     .who = "--algorithm sfft2, which reads whole channels,",
     .remedy = "give --algorithm sparse, which reads little",
     .plan = plan,
+    .model = model,
     .bytes = count_bytes,
     .samples = all_samples,
     .open = open_search,

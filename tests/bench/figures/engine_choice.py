@@ -29,10 +29,16 @@ def jobs():
         return (f"{side} x {side} float32, {psf} x {psf}", "conv2d",
                 ["--rows", str(side), "--columns", str(side), "--psf-size", str(psf)], ["--input", "{in}:/image", "--kernel", "{in}:/psf"])
 
+    def lines(log2_n, sparsity, *options):
+        return (f"2^{log2_n} complex float64, sparsity {sparsity}" + "".join(options[1:]), "sfft",
+                ["--samples", f"2^{log2_n}", "--complex", "--tones", "20"],
+                ["--input", "{in}:/signal", "--sparsity", str(sparsity), *options])
+
     peaks = ("--products", "peaks", "--noise", "given", "--threshold", "1e6")
     return [series("256M", 257, 1), series("64M", 257, 64, peaks), series("64M", 257, 8), series("16M", 257, 8), image(16384, 31),
-            series("16M", 257, 64, peaks), series("4M", 1025, 512, peaks), image(16384, 127), series("16M", 257, 1), image(4096, 31),
-            series("64M", 4097, 16, peaks), series("1M", 257, 1), image(8192, 255), series("1M", 4097, 64, peaks)]
+            lines(26, 1000), series("16M", 257, 64, peaks), series("4M", 1025, 512, peaks), image(16384, 127),
+            series("16M", 257, 1), image(4096, 31), series("64M", 4097, 16, peaks), series("1M", 257, 1), image(8192, 255),
+            series("1M", 4097, 64, peaks), lines(24, 1000, "--algorithm", "sfft2")]
 
 
 def modelled(command):

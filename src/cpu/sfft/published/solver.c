@@ -228,4 +228,4 @@ static int create(struct lw_engine *engine, const struct lw_published_layout *la
     return rc;
 }
 
-const struct lw_published_ops lw_cpu_published_ops = {.bytes = bytes, .create = create};
+const struct lw_published_ops lw_cpu_published_ops = {.bytes = bytes, .create = create, .pace = {0, 15e-9, 5}};
