@@ -55,17 +55,19 @@ static double part_beyond(const struct filters *f, int64_t begin, int64_t end, d
 
 int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struct lw_error *err)
 {
-    const struct filters filters = {ols->taps, ols->n_filters, ols->n_taps, ols->n_taps, 1, ols->taps_complex ? 2 : 1,
-                                    lw_post_every(ols->post)};
     double most = 0;
     int worst = 0, n_wide = 0;
     if (lw_post_every(ols->post) == 1)
         return LW_OK;
-    double *const work = lw_alloc_array(work_doubles(ols->n_taps), sizeof *work, "the filters' responses", err);
+    const int64_t doubles = work_doubles(ols->n_taps);
+    double *const work = lw_alloc_array(doubles + 2 * ols->n_taps, sizeof *work, "the filters' responses", err);
     if (!work)
         return LW_ESYSTEM;
+    double *const taps = work + doubles;
+    const struct filters filter = {taps, 1, ols->n_taps, ols->n_taps, 1, ols->taps_complex ? 2 : 1, lw_post_every(ols->post)};
     for (int f = 0; f < ols->n_filters; f++) {
-        const double part = part_beyond(&filters, f, f + 1, work);
+        lw_stored_filter(&ols->taps, ols->n_taps, f, taps);
+        const double part = part_beyond(&filter, 0, 1, work);
         n_wide += part > most_beyond;
         worst = part > most ? f : worst;
         most = fmax(most, part);

@@ -338,7 +338,8 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     if (c->every > 1 && !(lw_search_products(&c->search) & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--decimate %d only affects the product convolved: add it to --products, or leave "
                        "--decimate out", c->every);
-    return lw_search_make_noise(job, &c->search, 1, c->kernel, c->kernel_rows * c->kernel_columns, c->kernel_complex ? 2 : 1, err);
+    const struct lw_stored_taps kernel = lw_stored_doubles(c->kernel, c->kernel_complex);
+    return lw_search_make_noise(job, &c->search, 1, &kernel, c->kernel_rows * c->kernel_columns, err);
 }
 
 /* ---- result --------------------------------------------------------------------------------------------------------- */
@@ -453,9 +454,10 @@ static int warn(const struct lw_job *job, struct lw_error *err)
     return lw_conv2d_warn_of_aliasing(&job->op.conv2d, err);
 }
 
-static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
+static int prepare(const struct lw_options *given, struct lw_comm *comm, struct lw_pool *pool, const struct lw_dataset_info *input,
                    struct lw_job *job, struct lw_error *err)
 {
+    (void)pool;
     *job = (struct lw_job){.ops = &lw_job_conv2d, .inputs = {*input}, .input_names = {"input"}, .n_inputs = 1};
     job->op.kind = LW_OP_CONV2D;
     job->makes_images = true;

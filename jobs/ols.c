@@ -337,7 +337,7 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
     lw_search_describe(&ols->search, "outputs", job->summary, sizeof job->summary);
 }
 
-static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
+static int prepare(const struct lw_options *given, struct lw_comm *comm, struct lw_pool *pool, const struct lw_dataset_info *input,
                    struct lw_job *job, struct lw_error *err)
 {
     *job = (struct lw_job){.ops = &lw_job_ols, .inputs = {*input}, .input_names = {"input"}, .n_inputs = 1};
@@ -346,12 +346,12 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     struct lw_ols_spec *const ols = &job->op.ols;
     int rc;
     if ((rc = lw_job_choose_view(given, input, job, err)) ||
-        (rc = lw_ols_get_filters(given, comm, job, err)) ||
+        (rc = lw_ols_get_filters(given, comm, pool, job, err)) ||
         (rc = lw_job_choose_output_type(given, lw_op_is_complex(&job->op) && !lw_post_has(ols->post, LW_POST_REAL), &job->op,
                                         err)) ||
         (rc = choose_search(given, job, err)) || (rc = choose_outputs(given, job, err)) ||
         (rc = choose_stretches(given, job, err)) ||
-        (rc = lw_search_make_noise(job, &ols->search, ols->n_filters, ols->taps, ols->n_taps, ols->taps_complex ? 2 : 1, err)))
+        (rc = lw_search_make_noise(job, &ols->search, ols->n_filters, &ols->taps, ols->n_taps, err)))
         return rc;
     if (lw_comm_rank(comm) == 0) {
         lw_job_warn_if_long(job, "the filters are", ols->n_taps, job->n_samples);

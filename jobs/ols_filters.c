@@ -61,13 +61,14 @@ static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps,
 }
 
 /* Read the filters of --filters. @param reference  set as by find_reference, on every rank */
-static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, int64_t *reference,
-                        struct lw_error *err)
+static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_pool *pool, struct lw_job *job,
+                        int64_t *reference, struct lw_error *err)
 {
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    int rc = lw_reader_read_numbers(comm, lw_options_text(given, "filters"), 2, info, &job->taps, err);
+    int rc = lw_whole_read(comm, pool, lw_options_text(given, "filters"), 2, &job->bank, err);
     if (rc)
         return rc;
+    *info = job->bank.info;
     job->input_names[job->n_inputs++] = "filters";
 
     struct lw_ols_spec *const ols = &job->op.ols;
@@ -85,14 +86,17 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
         lw_log_warn("--filters %.600s looks like a record rather than a bank of filters: it has %s; it is taken as %d filters of "
                     "%" PRId64 " taps", lw_dataset_name(info).text, has_time ? "a time axis" : "more rows than columns",
                     ols->n_filters, ols->n_taps);
-    const int64_t n_values = n_filters * ols->n_taps * parts_of(ols);
     if ((rc = check_rate(given, &job->inputs[0], info, err)))
         return rc;
-    for (int64_t i = 0; i < n_values; i++)
-        if (!isfinite(job->taps[i]))
-            return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s is %f: filters must be finite",
-                           i / parts_of(ols) % ols->n_taps, i / parts_of(ols) / ols->n_taps, lw_dataset_name(info).text,
-                           job->taps[i]);
+    ols->taps = (struct lw_stored_taps){job->bank.data, job->bank.type, lw_options_flag(given, "correlate")};
+    const int64_t bad = lw_whole_not_finite(comm, &job->bank);
+    if (bad >= 0) {
+        double tap[2];
+        const struct lw_stored_taps its = lw_stored_from(&ols->taps, 1, bad);
+        lw_type_numbers(its.type, its.data, parts_of(ols), tap);
+        return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s is %f: filters must be finite",
+                       bad % ols->n_taps, bad / ols->n_taps, lw_dataset_name(info).text, isfinite(tap[0]) ? tap[1] : tap[0]);
+    }
     rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? find_reference(info, ols->n_taps, reference, err) : LW_OK, err);
     lw_comm_broadcast(comm, reference, sizeof *reference);
     return rc;
@@ -116,6 +120,7 @@ static int make_filters(const struct lw_options *given, const char *way, struct 
     job->has_filter_dim = ols->n_filters > 1;
     job->taps = made->bank.taps;
     made->bank.taps = NULL;
+    ols->taps = lw_stored_doubles(job->taps, ols->taps_complex);
     return rc;
 }
 
@@ -140,7 +145,8 @@ static int choose_reference(const struct lw_options *given, int64_t own, struct 
     return LW_OK;
 }
 
-int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
+int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_pool *pool, struct lw_job *job,
+                       struct lw_error *err)
 {
     struct lw_ols_spec *const ols = &job->op.ols;
     const char *way;
@@ -154,16 +160,11 @@ int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, str
     };
     if (ols->post.rate > 1 && ols->post.every > 1)
         return lw_fail(err, LW_EUSAGE, "--interpolate %d and --decimate %d exclude each other", ols->post.rate, ols->post.every);
-    if ((rc = strcmp(way, "filters") == 0 ? read_filters(given, comm, job, &own, err) : make_filters(given, way, comm, job, err)) ||
-        (rc = choose_reference(given, own, job, err)))
+    rc = strcmp(way, "filters") == 0 ? read_filters(given, comm, pool, job, &own, err) : make_filters(given, way, comm, job, err);
+    if (rc || (rc = choose_reference(given, own, job, err)))
         return rc;
     ols->segment = (int)lw_options_int(given, "segment");
-    if (lw_options_flag(given, "correlate") && !job->made)
-        for (int f = 0; f < ols->n_filters; f++)
-            lw_taps_reverse(job->taps + f * ols->n_taps * parts_of(ols), ols->n_taps, parts_of(ols));
-    rc = lw_whitening_choose(given, job, err);
-    ols->taps = job->taps;
-    return rc;
+    return lw_whitening_choose(given, job, err);
 }
 
 void lw_ols_shape_filters(struct lw_job *job)

@@ -4,7 +4,8 @@
 #include "job/job.h"
 
 /** Read or make the filters, and set all of job->op.ols but its search. Collective. */
-int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err);
+int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_pool *pool, struct lw_job *job,
+                       struct lw_error *err);
 
 /** Add the datasets /filters (if this run made or whitened the filters) and /psd behind all products. */
 void lw_ols_shape_filters(struct lw_job *job);

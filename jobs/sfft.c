@@ -167,9 +167,10 @@ static void summarize(struct lw_job *job)
                  job->n_samples - last);
 }
 
-static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
+static int prepare(const struct lw_options *given, struct lw_comm *comm, struct lw_pool *pool, const struct lw_dataset_info *input,
                    struct lw_job *job, struct lw_error *err)
 {
+    (void)pool;
     (void)comm;
     *job = (struct lw_job){.ops = &lw_job_sfft, .inputs = {*input}, .input_names = {"input"}, .n_inputs = 1};
     job->op.kind = LW_OP_SFFT;

@@ -19,6 +19,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
@@ -234,7 +235,7 @@ struct array {
     const char *what;
 };
 
-enum { WEIGHTS, SCALES, STRENGTHS, FOLDED, ENDS, N_ARRAYS };
+enum { WEIGHTS, SCALES, STRENGTHS, TAPS, ENDS, N_ARRAYS };
 
 static int make_arrays(const struct lw_op_spec *spec, struct array arrays[N_ARRAYS], struct lw_error *err)
 {
@@ -245,22 +246,26 @@ static int make_arrays(const struct lw_op_spec *spec, struct array arrays[N_ARRA
             return LW_ESYSTEM;
     lw_cuda_post_weights(spec, arrays[WEIGHTS].host);
     lw_ols_scales(spec, arrays[SCALES].host);
-    lw_ols_strengths(spec, arrays[STRENGTHS].host);
-    for (int64_t f = 0; f < ols->n_filters && lw_post_folds(ols->post); f++) {
-        const double *const taps = ols->taps + f * ols->n_taps * parts;
-        double *const folded = arrays[FOLDED].host, *const ends = arrays[ENDS].host;
-        lw_post_fold(ols->post, taps, ols->n_taps, (int)parts, folded + f * kernel_taps(spec) * parts);
-        lw_post_fold_end(ols->post, taps, ols->n_taps, (int)parts, ends + f * end_taps * parts);
+    double *const taps = arrays[TAPS].host, *const ends = arrays[ENDS].host;
+    double *const its = lw_alloc_array(ols->n_taps * parts, sizeof *its, "a filter", err);
+    if (!its)
+        return LW_ESYSTEM;
+    for (int64_t f = 0; f < ols->n_filters; f++) {
+        lw_stored_filter(&ols->taps, ols->n_taps, f, its);
+        if (lw_post_folds(ols->post)) {
+            lw_post_fold(ols->post, its, ols->n_taps, (int)parts, taps + f * kernel_taps(spec) * parts);
+            lw_post_fold_end(ols->post, its, ols->n_taps, (int)parts, ends + f * end_taps * parts);
+        } else {
+            memcpy(taps + f * ols->n_taps * parts, its, (size_t)(ols->n_taps * parts) * sizeof *its);
+        }
     }
-    return LW_OK;
+    lw_free(its);
+    return lw_ols_strengths(spec, arrays[STRENGTHS].host, err);
 }
 
-static int copy_to_device(const struct lw_op_spec *spec, const struct setup *setup, const struct array arrays[N_ARRAYS],
-                          cudaStream_t stream, struct lw_error *err)
+static int copy_to_device(const struct array arrays[N_ARRAYS], cudaStream_t stream, struct lw_error *err)
 {
     cudaError_t status = cudaSuccess;
-    if (!lw_post_folds(spec->ols.post))
-        status = cudaMemcpyAsync(setup->taps, spec->ols.taps, (size_t)taps_bytes(spec), cudaMemcpyHostToDevice, stream);
     for (int i = 0; i < N_ARRAYS && status == cudaSuccess; i++)
         if (arrays[i].bytes > 0)
             status = cudaMemcpyAsync(arrays[i].device, arrays[i].host, (size_t)arrays[i].bytes, cudaMemcpyHostToDevice, stream);
@@ -281,11 +286,11 @@ static int prepare(const struct lw_op *op, struct lw_ols_state *ols, cudaStream_
         [WEIGHTS] = {NULL, ols->weights, (int64_t)lw_cuda_post_weights_bytes(spec), "the weights of interpolation"},
         [SCALES] = {NULL, ols->scales, lw_ols_scales_bytes(spec), "the noise"},
         [STRENGTHS] = {NULL, ols->strengths, lw_ols_strengths_bytes(spec), "the noise"},
-        [FOLDED] = {NULL, setup.taps, lw_post_folds(spec->ols.post) ? taps_bytes(spec) : 0, "the filters' derivatives"},
+        [TAPS] = {NULL, setup.taps, taps_bytes(spec), "the filters in float64"},
         [ENDS] = {NULL, ols->ends, ends_bytes(spec), "the filters for the ends"},
     };
     if (!(rc = make_arrays(spec, arrays, err)))
-        rc = copy_to_device(spec, &setup, arrays, stream, err);
+        rc = copy_to_device(arrays, stream, err);
     if (!rc && ols->resolved.is_long)
         rc = lw_long_ols_create(&ols->resolved.long_plan, setup.taps, ols->memory, setup.work, stream, &ols->long_ols, err);
     else if (!rc)

@@ -66,7 +66,7 @@ void lw_ols_scales(const struct lw_op_spec *spec, void *scales);
  * best filter are laid out as those for crossings: 1 / sigma, times a factor for each stretch and channel that makes the largest
  * product of a strength and its filter's norm 1. They are negative where negative outputs are sought, and NaN where sigma is 0. */
 int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec);
-void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths);
+int lw_ols_strengths(const struct lw_op_spec *spec, void *strengths, struct lw_error *err);
 
 /** Return whether a filtering kernel may do the search itself. Block statistics need the stored series. */
 bool lw_ols_may_find(const struct lw_op_spec *spec);

@@ -4,6 +4,7 @@
  * series, as far as these are wanted. Otherwise the series that the search needs goes to work memory at its full rate: the block's
  * outputs and their neighbours on the axis. The kernels of gpu/ols/find.h search it there. */
 #include "base/integers.h"
+#include "base/memory.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/noise_scales.h"
@@ -34,23 +35,35 @@ void lw_ols_scales(const struct lw_op_spec *spec, void *scales)
         lw_cuda_scales(&spec->ols.search, n_scales(spec), spec->precision, scales);
 }
 
-static double norm_of(const struct lw_ols_spec *ols, int64_t filter)
+/* Set norms[f] to the root of the sum of the squares of filter f's taps. @param taps  [n_taps x parts], work */
+static void find_norms(const struct lw_ols_spec *ols, double *taps, double *norms)
 {
     const int64_t n = ols->n_taps * (ols->taps_complex ? 2 : 1);
-    double norm = 0;
-    for (int64_t i = 0; i < n; i++)
-        norm = hypot(norm, ols->taps[filter * n + i]);
-    return norm;
+    for (int64_t f = 0; f < ols->n_filters; f++) {
+        double largest = 0, squares = 0;
+        lw_stored_filter(&ols->taps, ols->n_taps, f, taps);
+        for (int64_t i = 0; i < n; i++)
+            largest = fmax(largest, fabs(taps[i]));
+        for (int64_t i = 0; largest > 0 && i < n; i++)
+            squares += taps[i] / largest * (taps[i] / largest);
+        norms[f] = largest * sqrt(squares);
+    }
 }
 
-void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths)
+int lw_ols_strengths(const struct lw_op_spec *spec, void *strengths, struct lw_error *err)
 {
     const struct lw_search *const search = &spec->ols.search;
     const int64_t n_filters = spec->ols.n_filters;
-    for (int64_t row = 0; row < n_rows(spec) && lw_ols_strengths_bytes(spec) > 0; row++) {
+    if (lw_ols_strengths_bytes(spec) == 0)
+        return LW_OK;
+    double *const norms = lw_alloc_array(n_filters + 2 * spec->ols.n_taps, sizeof *norms, "the filters' norms", err);
+    if (!norms)
+        return LW_ESYSTEM;
+    find_norms(&spec->ols, norms + n_filters, norms);
+    for (int64_t row = 0; row < n_rows(spec); row++) {
         double strongest = 0;
         for (int64_t f = 0; f < n_filters; f++)
-            strongest = fmax(strongest, lw_cuda_scale_of(search, row * n_filters + f) * norm_of(&spec->ols, f));
+            strongest = fmax(strongest, lw_cuda_scale_of(search, row * n_filters + f) * norms[f]);
         for (int64_t f = 0; f < n_filters; f++) {
             const int64_t i = row * n_filters + f;
             const double scale = lw_cuda_scale_of(search, i), strength = scale / (strongest > 0 ? strongest : 1);
@@ -58,6 +71,8 @@ void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths)
                               scale == 0 ? NAN : search->sign == LW_SIGN_NEGATIVE ? -strength : strength);
         }
     }
+    lw_free(norms);
+    return LW_OK;
 }
 
 /* ---- search in the stored series ------------------------------------------------------------------------------------- */

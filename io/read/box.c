@@ -351,22 +351,32 @@ static int64_t count_doubles(const struct lw_dataset_info *info)
     return count;
 }
 
-static int read_alone(const char *name, int most_dims, struct lw_dataset_info *info, double **values, struct lw_error *err)
+/* @param described  set to the description with all dimensions, `info` to the one without those that are dropped */
+static int examine(const char *name, int most_dims, struct lw_dataset_info *described, struct lw_dataset_info *info,
+                   struct lw_error *err)
 {
-    const struct lw_format *format;
-    struct lw_dataset_info described;
-    int rc = lw_examine_dataset(name, NULL, LW_USE_NUMBERS, &described, err);
+    const int rc = lw_examine_dataset(name, NULL, LW_USE_NUMBERS, described, err);
     if (rc)
         return rc;
-    *info = described;
+    *info = *described;
     lw_source_squeeze(info, 1, most_dims, NULL);
     if (info->n_dims > most_dims || info->n_dims < 1)
         return lw_fail(err, LW_EDATA, "%s has %d dimensions: it must have 1 %s %d", lw_dataset_name(info).text, info->n_dims,
                        most_dims > 2 ? "to" : "or", most_dims);
-    const int64_t count = count_doubles(info);
-    if (count < 0)
+    if (count_doubles(info) < 0)
         return lw_fail(err, LW_EDATA, "%s has %" PRId64 " x %" PRId64 "%s elements: more than any memory holds",
                        lw_dataset_name(info).text, info->dims[0], info->dims[1], info->n_dims > 2 ? " x .." : "");
+    return LW_OK;
+}
+
+static int read_alone(const char *name, int most_dims, struct lw_dataset_info *info, double **values, struct lw_error *err)
+{
+    const struct lw_format *format;
+    struct lw_dataset_info described;
+    int rc = examine(name, most_dims, &described, info, err);
+    if (rc)
+        return rc;
+    const int64_t count = count_doubles(info);
     if (!(*values = lw_alloc_array(count, sizeof **values, lw_dataset_name(info).text, err)))
         return LW_ESYSTEM;
     (void)((rc = lw_formats_find(info->file, NULL, &format, err)) ||
@@ -395,5 +405,16 @@ int lw_reader_read_numbers(struct lw_comm *comm, const char *name, int most_dims
     return LW_OK;
 fail:
     lw_free(all);
+    return rc;
+}
+
+int lw_reader_examine_numbers(struct lw_comm *comm, const char *name, int most_dims, struct lw_dataset_info *info,
+                              struct lw_error *err)
+{
+    struct lw_dataset_info described;
+    const bool examines = lw_comm_rank(comm) == 0;
+    const int rc = lw_comm_agree(comm, examines ? examine(name, most_dims, &described, info, err) : LW_OK, err);
+    if (rc == LW_OK)
+        lw_comm_broadcast(comm, info, sizeof *info);
     return rc;
 }

@@ -16,26 +16,6 @@ struct lw_type lw_convert_type(struct lw_type type)
     return (struct lw_type){.scalar = lw_scalar_bytes(type.scalar) > 2 ? LW_FLOAT64 : LW_FLOAT32, .is_complex = type.is_complex};
 }
 
-/* Load `n` numbers as doubles. Each type has a loop of its own, which is about as fast as memory. */
-static void load(struct lw_type type, const void *from, int64_t n, double *numbers)
-{
-    if (type.is_swapped || type.scalar == LW_FLOAT16) {
-        for (int64_t i = 0; i < n; i++)
-            numbers[i] = lw_type_number(type, from, i);
-        return;
-    }
-    switch (type.scalar) {
-#define X(name, ctype, text)                                                    \
-    case name:                                                                  \
-        for (int64_t i = 0; i < n; i++)                                         \
-            numbers[i] = (double)((const ctype *)from)[i];                      \
-        break;
-        LW_SCALARS(X)
-#undef X
-    case LW_FLOAT16: break;
-    }
-}
-
 /* Convert `n` samples; a complex sample counts once. */
 static void convert(struct lw_type type, const struct lw_packing *packing, const void *from, int64_t n, enum lw_scalar to_scalar,
                     void *to)
@@ -45,7 +25,7 @@ static void convert(struct lw_type type, const struct lw_packing *packing, const
     const int64_t from_bytes = (int64_t)lw_type_bytes(type), to_bytes = (int64_t)lw_scalar_bytes(to_scalar) * parts;
     for (int64_t at = 0, count; at < n; at += count) {
         count = lw_min64(BLOCK / parts, n - at);
-        load(type, (const char *)from + at * from_bytes, count * parts, numbers);
+        lw_type_numbers(type, (const char *)from + at * from_bytes, count * parts, numbers);
         lw_packing_undo(packing, type, count, numbers);
         void *const into = (char *)to + at * to_bytes;
         if (to_scalar == LW_FLOAT64)

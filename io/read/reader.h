@@ -192,3 +192,7 @@ bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *pl
  * @param values  set to [dims[0] x dims[1] ..] row-major (x 2 if complex), to be released with lw_free */
 int lw_reader_read_numbers(struct lw_comm *comm, const char *name, int most_dims, struct lw_dataset_info *info, double **values,
                            struct lw_error *err);
+
+/** Describe a dataset as lw_reader_read_numbers does, without reading it. Collective. */
+int lw_reader_examine_numbers(struct lw_comm *comm, const char *name, int most_dims, struct lw_dataset_info *info,
+                              struct lw_error *err);

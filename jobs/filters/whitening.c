@@ -51,25 +51,28 @@ static int choose_band(const struct lw_options *given, struct lw_whitening *whit
     return LW_OK;
 }
 
-/* Move the filters to job->whitening, and allocate job->taps for the whitened filters. */
+/* Move or copy the filters to job->whitening, and allocate job->taps for the whitened filters. */
 static int make_room(struct lw_job *job, struct lw_error *err)
 {
     struct lw_whitening *const whitening = job->whitening;
     struct lw_ols_spec *const ols = &job->op.ols;
     const int64_t n_taps = lw_whitened_taps(ols->n_taps, whitening->segment);
-    whitening->filters = job->taps;
     whitening->n_taps = ols->n_taps;
-    job->taps = NULL;
     int64_t values;
     if (__builtin_mul_overflow(n_taps * parts_of(job), (int64_t)ols->n_filters, &values))
         return lw_fail(err, LW_ECONFIG, "--whiten makes %d filters of %" PRId64 " taps, more than any memory holds: give fewer "
                        "seconds", ols->n_filters, n_taps);
+    whitening->filters = job->taps;
+    job->taps = NULL;
+    if (!whitening->filters && !(whitening->filters = lw_stored_all(&ols->taps, ols->n_filters, ols->n_taps, err)))
+        return LW_ESYSTEM;
     job->reference_tap += (n_taps - ols->n_taps) / 2;
     ols->n_taps = n_taps;
     if (!(job->taps = lw_alloc_array(values, sizeof *job->taps, "whitened filters", err)) ||
         !(whitening->spectrum = lw_alloc_array(lw_welch_frequencies(whitening->segment), sizeof *whitening->spectrum,
                                                "the power spectrum", err)))
         return LW_ESYSTEM;
+    ols->taps = lw_stored_doubles(job->taps, ols->taps_complex);
     return LW_OK;
 }
 

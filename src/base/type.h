@@ -87,6 +87,9 @@ static inline double lw_type_number(struct lw_type type, const void *samples, in
     return 0;
 }
 
+/** Convert n stored numbers to float64; a complex sample has two numbers. */
+void lw_type_numbers(struct lw_type type, const void *samples, int64_t n, double *numbers);
+
 /** Count the samples that are not finite once they are converted to `precision`; a complex sample counts once.
  * @param lowest  set to the index of the first non-finite sample, if there is one */
 int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count, int64_t *lowest);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/linkage.h"
 #include "base/type.h"
+#include "design/stored_taps.h"
 #include "signal/convolution.h"
 #include "signal/post.h"
 #include "signal/rounds.h"
@@ -40,8 +41,7 @@ enum lw_layout {
 /* Overlap-save filtering: y[f][c][i] = sum_m taps[f][m] x[c][i + look_ahead - m]; signal/post.h then changes y. The halo of struct
  * lw_op_plan, with its `before` and `after`, tells which samples of x a block holds. */
 struct lw_ols_spec {
-    const double *taps;         /* [n_filters x n_taps], or [n_filters x n_taps x 2] if complex; host, borrowed until
-                                   op_create returns; already conjugated and reversed for a correlation */
+    struct lw_stored_taps taps; /* [n_filters x n_taps], borrowed until op_create returns */
     int n_filters;
     int64_t n_taps;
     bool taps_complex;

@@ -134,6 +134,7 @@ void lw_job_note_scale(struct lw_job *job)
 
 void lw_job_release_taps(struct lw_job *job)
 {
+    lw_whole_release(&job->bank);
     lw_free(job->taps);
     lw_free(job->noise);
     job->taps = job->noise = NULL;

@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "io/dataset.h"
 #include "io/read/reader.h"
+#include "io/read/whole.h"
 #include "io/write/writer.h"
 #include "options/options.h"
 
@@ -102,7 +103,8 @@ struct lw_job {
     struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* the signal, the filters and a mask, for the provenance */
     const char *input_names[LW_JOB_INPUTS];             /* "input", "filters", "mask"; static storage */
     int n_inputs;
-    double *taps;                       /* owned; taps, to which op.ols.taps or op.conv2d.kernel points */
+    struct lw_whole bank;               /* owned; filters of a file, to which op.ols.taps points; empty: there are none */
+    double *taps;                       /* owned; taps that the job made, or a kernel */
     double *noise;                      /* owned; sigma, to which lw_search.noise points and which has its shape; NULL: none */
     struct lw_made_filters *made;       /* owned; description of filters that the job made itself; NULL: it read them */
     struct lw_whitening *whitening;     /* owned; NULL: the taps are final */
@@ -136,10 +138,11 @@ struct lw_job_ops {
     bool needs_all;                     /* the job needs every sample, so that gaps are an error */
     bool is_isolated;                   /* the job reads no samples beside the chosen ones */
 
-    /** Check the options against the input, read filters, set the shapes of all products. Collective (reads small datasets).
+    /** Check the options against the input, read filters, set the shapes of all products. Collective.
+     * @param pool   threads that read the filters; NULL: the format's library reads
      * @param input  borrowed during the call */
-    int (*prepare)(const struct lw_options *options, struct lw_comm *comm, const struct lw_dataset_info *input,
-                   struct lw_job *job, struct lw_error *err);
+    int (*prepare)(const struct lw_options *options, struct lw_comm *comm, struct lw_pool *pool,
+                   const struct lw_dataset_info *input, struct lw_job *job, struct lw_error *err);
     void (*release)(struct lw_job *job);
 
     /** Make the taps of job->whitening from its measured spectrum. Rank 0 only. NULL: the job does not whiten. */

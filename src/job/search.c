@@ -1,12 +1,15 @@
 #include "job/search.h"
 
-#include "job/coordinates.h"
-
+#include "base/integers.h"
 #include "base/memory.h"
+#include "base/proc.h"
+#include "design/taps.h"
+#include "job/coordinates.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,8 +112,28 @@ int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool 
 
 /* ---- noise --------------------------------------------------------------------------------------------------------- */
 
-int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const double *taps, int64_t n_taps, int parts,
-                         struct lw_error *err)
+/* Set the noise of every channel to the root of each filter's energy, the sum of the squares of its taps. */
+static int take_energies(struct lw_job *job, int n_filters, const struct lw_stored_taps *taps, int64_t n_taps, struct lw_error *err)
+{
+    const int64_t values = n_taps * (taps->type.is_complex ? 2 : 1);
+    const int n_threads = (int)lw_min64(lw_proc_cores(), n_filters);
+    double *const work = lw_alloc_array(n_threads * values, sizeof *work, "a filter of each thread", err);
+    if (!work)
+        return LW_ESYSTEM;
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+    for (int f = 0; f < n_filters; f++) {
+        double *const its = work + omp_get_thread_num() * values;
+        lw_stored_filter(taps, n_taps, f, its);
+        const double noise = sqrt(lw_taps_energy(its, values));
+        for (int64_t c = 0; c < job->op.n_channels; c++)
+            job->noise[c * n_filters + f] = noise;
+    }
+    lw_free(work);
+    return LW_OK;
+}
+
+int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const struct lw_stored_taps *taps,
+                         int64_t n_taps, struct lw_error *err)
 {
     if (!(search->products & (LW_PEAKS | LW_BEST)) || job->search.noise == LW_NOISE_GIVEN)
         return LW_OK;
@@ -119,15 +142,7 @@ int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_fil
     if (!job->noise)
         return LW_ESYSTEM;
     search->noise = job->noise;
-    for (int f = 0; job->search.noise == LW_NOISE_ENERGY && f < n_filters; f++) {
-        const double *const its = taps + f * n_taps * parts;
-        double energy = 0;
-        for (int64_t i = 0; i < n_taps * parts; i++)
-            energy += its[i] * its[i];
-        for (int64_t c = 0; c < job->op.n_channels; c++)
-            job->noise[c * n_filters + f] = sqrt(energy);
-    }
-    return LW_OK;
+    return job->search.noise == LW_NOISE_ENERGY ? take_energies(job, n_filters, taps, n_taps, err) : LW_OK;
 }
 
 void lw_search_shape_noise(struct lw_job *job)

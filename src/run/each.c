@@ -151,7 +151,7 @@ static int64_t find_reach(struct lw_comm *comm, const struct lw_job_ops *ops, co
     lw_log_hush(true);
     if (lw_setup_request(ops, options, &request, &ignored) == LW_OK &&
         lw_reader_open_all(comm, &request, &reader, &ignored) == LW_OK) {
-        if (lw_comm_agree(comm, ops->prepare(options, comm, lw_reader_info(reader), &job, &ignored), &ignored) == LW_OK)
+        if (lw_comm_agree(comm, ops->prepare(options, comm, NULL, lw_reader_info(reader), &job, &ignored), &ignored) == LW_OK)
             reach = lw_op_taps(&job.op) - 1;
         ops->release(&job);
         lw_reader_close(reader);

@@ -184,7 +184,9 @@ static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *
     if ((rc = lw_setup_request(job->ops, setup->options, &request, err)) ||
         (rc = lw_reader_open_all(setup->comm, &request, &setup->reader, err)))
         return rc;
-    rc = job->ops->prepare(setup->options, setup->comm, lw_reader_info(setup->reader), job, err);
+    if ((rc = open_pool(setup, err)))
+        return rc;
+    rc = job->ops->prepare(setup->options, setup->comm, setup->pool, lw_reader_info(setup->reader), job, err);
     rc = rc ? rc : choose_sums(setup, err);
     if ((rc = lw_comm_agree(setup->comm, rc, err)) || (rc = open_more ? open_more(setup, err) : LW_OK))
         return rc;
@@ -192,7 +194,7 @@ static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *
     if (is_narrowed && !lw_options_given(setup->options, "output-type"))
         lw_log_info("the input is float64, the result by default float32: --output-type float64 stores float64, --precision double "
                     "also computes in it");
-    return open_pool(setup, err);
+    return LW_OK;
 }
 
 void lw_limits_find(struct lw_comm *comm, const struct lw_engine *engine, int64_t memory, int64_t gpu_memory,

@@ -72,7 +72,8 @@ static int open_input(struct lw_verify *verify, struct lw_error *err)
     request.hints.as_stored = request.hints.as_stored || verify->as_stored;
     if (rc || (rc = lw_reader_open_all(verify->comm, &request, &verify->reader, err)))
         return rc;
-    rc = verify->request->ops->prepare(verify->request->options, verify->comm, lw_reader_info(verify->reader), &verify->job, err);
+    rc = verify->request->ops->prepare(verify->request->options, verify->comm, verify->pool, lw_reader_info(verify->reader), &verify->job,
+                                       err);
     return lw_comm_agree(verify->comm, rc, err);
 }
 
@@ -148,11 +149,12 @@ static int take_measured(struct lw_verify *verify, struct lw_error *err)
 
 /* ---- the operation as a convolution of images -------------------------------------------------------------------- */
 
-static struct lw_verify_shape shape_ols(const struct lw_job *job)
+/* @param taps  the filters in float64 */
+static struct lw_verify_shape shape_ols(const struct lw_job *job, const double *taps)
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
     return (struct lw_verify_shape){
-        .taps = ols->taps, .n_filters = ols->n_filters, .parts = ols->taps_complex ? 2 : 1,
+        .taps = taps, .n_filters = ols->n_filters, .parts = ols->taps_complex ? 2 : 1,
         .tap_rows = ols->n_taps, .tap_columns = 1, .ahead_rows = job->look_ahead - lw_post_reach(ols->post).after,
         .columns = 1, .output_columns = 1, .post = ols->post, .search = &ols->search,
     };
@@ -173,10 +175,13 @@ static struct lw_verify_shape shape_conv2d(const struct lw_job *job)
 static int find_shape(struct lw_verify *verify, struct lw_error *err)
 {
     const struct lw_job *const job = &verify->job;
+    const struct lw_ols_spec *const ols = &job->op.ols;
     struct lw_verify_shape *const shape = &verify->shape;
     switch (job->op.kind) {
     case LW_OP_OLS:
-        *shape = shape_ols(job);
+        if (!(verify->taps = lw_stored_all(&ols->taps, ols->n_filters, ols->n_taps, err)))
+            return LW_ESYSTEM;
+        *shape = shape_ols(job, verify->taps);
         break;
     case LW_OP_CONV2D:
         *shape = shape_conv2d(job);
@@ -259,6 +264,7 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
 void lw_verify_close(struct lw_verify *verify)
 {
     lw_window_destroy(verify->window);
+    lw_free(verify->taps);
     lw_free(verify->raw);
     lw_free(verify->shape.promises);
     if (verify->job.ops)

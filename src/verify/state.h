@@ -64,6 +64,7 @@ struct lw_verify {
     struct lw_mask *mask;     /* owned; NULL: none */
     struct lw_stream_window *window; /* owned; set by lw_verify_open_window */
     struct lw_plan plan;      /* plan for `window` and `mask`; only fields that these use are set */
+    double *taps;             /* owned; filters in float64; NULL: there are none, or the job has them */
     char *raw;                /* owned; rows read through the window, in the stored type */
     int64_t n_wanted;         /* values to check in a dataset (--sample) */
     uint64_t seed, n_drawn;

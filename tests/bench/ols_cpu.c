@@ -116,7 +116,7 @@ static void open_case(struct bench_case *b)
     const struct lw_engine_spec engine_spec = {.n_threads = b->n_threads};
     struct lw_error err;
     double *const taps = make_taps(b->spec.ols.n_taps * b->spec.ols.n_filters * (b->spec.ols.taps_complex ? 2 : 1));
-    b->spec.ols.taps = taps;
+    b->spec.ols.taps = lw_stored_doubles(taps, b->spec.ols.taps_complex);
     if (lw_cpu_engine.create(&engine_spec, &b->engine, &err))
         give_up(&err);
     const struct lw_engine_ops *const ops = b->engine->ops;

@@ -167,7 +167,7 @@ static void prepare(struct bench *b, int n_filters, int64_t n_taps, double *taps
         taps[i] = 1.0 / (double)(1 + i % 17) - 0.2;
     b->spec = (struct lw_op_spec){
         .kind = LW_OP_OLS, .input.scalar = LW_INT16, .output.scalar = LW_FLOAT32, .precision = LW_SINGLE, .n_channels = 1,
-        .ols = {.taps = taps, .n_filters = n_filters, .n_taps = n_taps},
+        .ols = {.taps = lw_stored_doubles(taps, false), .n_filters = n_filters, .n_taps = n_taps},
     };
     stop_if(b, b->engine->ops->op_plan(b->engine, &b->spec, &b->plan, &err), &err);
     const int64_t sample = 2 + 4 * n_filters;

@@ -184,7 +184,7 @@ static void measure_bank(const struct bench *bench, bool is_complex, int64_t n)
         const struct lw_type type = {.scalar = LW_FLOAT32, .is_complex = is_complex};
         const struct lw_op_spec spec = {
             .kind = LW_OP_OLS, .input = type, .output = type, .precision = LW_SINGLE, .n_channels = 1, .n_outputs = n,
-            .ols = {.taps = taps, .n_filters = F, .n_taps = M, .taps_complex = is_complex,
+            .ols = {.taps = lw_stored_doubles(taps, is_complex), .n_filters = F, .n_taps = M, .taps_complex = is_complex,
                     .search = {.products = all[i].products, .threshold = is_complex ? 4.799 : 4.417, .every = 1000,
                                .values = LW_BLOCK_MAX | LW_BLOCK_RMS}},
         };
@@ -213,7 +213,7 @@ static void measure_record(const struct bench *bench, enum lw_layout layout, int
         const struct lw_op_spec spec = {
             .kind = LW_OP_OLS, .input.scalar = LW_INT16, .output.scalar = cases[i].result, .precision = LW_SINGLE, .layout = layout,
             .n_channels = CHANNELS, .n_outputs = n,
-            .ols = {.taps = taps, .n_filters = cases[i].n_filters, .n_taps = M, .segment = cases[i].segment,
+            .ols = {.taps = lw_stored_doubles(taps, false), .n_filters = cases[i].n_filters, .n_taps = M, .segment = cases[i].segment,
                     .post.every = cases[i].every},
         };
         snprintf(name, sizeof name, "int16 %s 2^%.3g, F = %d, M = %d, D = %d to %s",

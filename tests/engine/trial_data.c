@@ -194,7 +194,7 @@ struct lw_op_spec trial_spec(const struct trial_data *data)
         .n_channels = t->n_channels,
         .n_outputs = data->n_outputs,
         .ols = {
-            .taps = data->taps,
+            .taps = lw_stored_doubles(data->taps, t->taps_complex),
             .n_filters = t->n_filters,
             .n_taps = t->n_taps,
             .taps_complex = t->taps_complex,

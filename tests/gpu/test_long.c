@@ -168,7 +168,7 @@ static void run(struct lw_engine *engine, struct scenario *s)
     double complex *const y = calloc((size_t)n_y, sizeof *y), *const again = calloc((size_t)n_y, sizeof *again);
     if (s->spoilt >= 0)
         x[s->spoilt] = NAN;
-    spec->ols.taps = packed;
+    spec->ols.taps = lw_stored_doubles(packed, spec->ols.taps_complex);
     struct lw_op_plan plan;
     int rc = engine->ops->op_plan(engine, spec, &plan, &err);
     CHECK(rc == LW_OK && strstr(plan.text, s->path), "%s: plan '%s' %s", s->name, rc ? "" : plan.text, err.message);

@@ -158,7 +158,7 @@ static struct lw_op_spec spec_of(const struct trial *t)
         .n_outputs = t->n_outputs,
         .ols =
             {
-                .taps = t->given_taps,
+                .taps = lw_stored_doubles(t->given_taps, s->taps_complex),
                 .n_filters = s->n_filters,
                 .n_taps = s->n_taps,
                 .taps_complex = s->taps_complex,

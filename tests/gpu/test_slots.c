@@ -18,7 +18,7 @@ static struct lw_op_spec make_spec(enum lw_scalar output)
         .output = {.scalar = output},
         .precision = LW_SINGLE,
         .n_channels = 1,
-        .ols = {.taps = taps, .n_filters = n_filters, .n_taps = n_taps, .segment = 1024},
+        .ols = {.taps = lw_stored_doubles(taps, false), .n_filters = n_filters, .n_taps = n_taps, .segment = 1024},
     };
 }
 

@@ -1,9 +1,23 @@
-/* bank.c - the filters in the form of the method. */
+/* bank.c - the filters in the form of the method: taps for direct sums, or spectra. Threads take filters one by one.
+ *
+ *     stored taps -> float64 -> derivative folded in -> short: transformed in double, rounded
+ *                                                    -> LONG points: rounded, transformed as the samples are
+ *
+ * Rounding errors of a filter's spectrum count like those of one more transform of samples, for which the promised error has room.
+ * A transform in double costs little while it stays in the caches, and three times as much as one in single precision beyond. */
 #include "cpu/ols/ols.h"
 
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/* Points from which on a filter is transformed in the computing precision. */
+#define LONG 65536
+
+/* Most bytes of all threads' scratch memory, which is released before slots are allocated. One thread works whatever it needs. */
+#define SCRATCH_BYTES ((int64_t)64 << 20)
 
 static int64_t n_terms(const struct lw_cpu_ols_shape *shape, bool taps_complex)
 {
@@ -33,162 +47,273 @@ int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct 
                                doubles_per_end(ols) * (int64_t)sizeof(double) + (int64_t)sizeof(int)) + offsets;
 }
 
-static double complex tap(const struct lw_ols_spec *ols, int filter, int64_t m)
+static char *data_of(const struct lw_cpu_ols *ols, int filter)
 {
-    const double *const taps = ols->taps + (int64_t)filter * ols->n_taps * (ols->taps_complex ? 2 : 1);
-    return ols->taps_complex ? CMPLX(taps[2 * m], taps[2 * m + 1]) : taps[m];
+    return (char *)ols->filters.data + (size_t)(filter * ols->filters.stride) * ols->shape.kernels->real_bytes;
 }
 
+static int parts_of(const struct lw_cpu_ols *ols) { return ols->spec.ols.taps_complex ? 2 : 1; }
+
+/* ---- taps ---------------------------------------------------------------------------------------------------------- */
+
+/* Filling of the filters, and the scratch memory of each thread, in doubles. */
+struct filling {
+    const struct lw_cpu_ols *ols;
+    const struct lw_ols_spec *given;    /* the spec with its taps */
+    fftw_plan plan;                     /* transform in double, in place; NULL: none is needed */
+    int64_t taps, folded, spectrum;     /* doubles of the three parts of a thread's scratch */
+    double *scratch;
+};
+
+/* A filter on its way. */
+struct tapped {
+    double *taps;                       /* [n_taps x parts], with a derivative folded in */
+    double complex *spectrum;           /* [points], with PACKED [2 x points]; only if the transform is in double */
+    int number, exponent;               /* the taps are to be divided by 2^exponent */
+};
+
 /* Return the power of two that brings a filter's largest tap near 1; 0 if the taps are already in a safe range. */
-static int filter_exponent(const struct lw_ols_spec *ols, int filter, int safe)
+static int exponent_of(const double *taps, int64_t n, int safe)
 {
     double largest = 0;
-    for (int64_t m = 0; m < ols->n_taps; m++) {
-        const double complex h = tap(ols, filter, m);
-        largest = fmax(largest, fmax(fabs(creal(h)), fabs(cimag(h))));
-    }
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(taps[i]));
     if (largest == 0 || (largest >= ldexp(1, -safe) && largest <= ldexp(1, safe)))
         return 0;
     return ilogb(largest);
 }
 
-static char *data_of(const struct lw_cpu_ols_shape *shape, const struct lw_cpu_filters *filters, int filter)
+static double complex tap(const struct tapped *filter, int parts, int64_t m)
 {
-    return (char *)filters->data + (size_t)(filter * filters->stride) * shape->kernels->real_bytes;
+    return parts == 2 ? CMPLX(filter->taps[2 * m], filter->taps[2 * m + 1]) : filter->taps[m];
 }
 
-/* Fill a filter for DIRECT. */
-static void fill_taps(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, int filter,
-                      const struct lw_cpu_filters *filters, double *scratch)
+/* Fill a filter for DIRECT: the real parts of its taps, then the imaginary parts. */
+static void fill_taps(const struct filling *filling, const struct tapped *filter)
 {
-    for (int64_t t = 0; t < filters->n_terms; t++) {
-        const double complex h = tap(ols, filter, t % shape->n_taps);
-        scratch[t] = ldexp(t < shape->n_taps ? creal(h) : cimag(h), -filters->exponents[filter]);
+    const struct lw_cpu_ols *const ols = filling->ols;
+    const struct lw_cpu_ols_shape *const shape = &ols->shape;
+    const int parts = parts_of(ols);
+    for (int64_t t = 0; t < ols->filters.n_terms; t++) {
+        const int64_t m = t % shape->n_taps;
+        const double h = ldexp(filter->taps[m * parts + t / shape->n_taps], -filter->exponent);
+        shape->kernels->round_reals(&h, (char *)data_of(ols, filter->number) + (size_t)t * shape->kernels->real_bytes, 1);
     }
-    shape->kernels->round_reals(scratch, data_of(shape, filters, filter), filters->n_terms);
 }
 
 /* ---- spectra ----------------------------------------------------------------------------------------------------- */
 
-/* Transform every `step`-th tap from `first` on, scaled and zero-padded, in place. */
-static void transform_taps(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, int filter,
-                           int64_t first, int64_t step, int exponent, fftw_plan plan, double complex *spectrum)
+/* Transform every `step`-th tap from `first` on, scaled and zero-padded, in double and in place. */
+static void transform_taps(const struct filling *filling, const struct tapped *filter, int64_t first, int64_t step,
+                           double complex *spectrum)
 {
+    const struct lw_cpu_ols_shape *const shape = &filling->ols->shape;
+    const int parts = parts_of(filling->ols);
     for (int64_t j = 0; j < shape->points; j++) {
         const int64_t m = first + j * step;
-        const double complex h = m < shape->n_taps ? tap(ols, filter, m) : 0;
-        spectrum[j] = CMPLX(ldexp(creal(h), -exponent), ldexp(cimag(h), -exponent)) / (double)shape->points;
+        const double complex h = m < shape->n_taps ? tap(filter, parts, m) : 0;
+        spectrum[j] = CMPLX(ldexp(creal(h), -filter->exponent), ldexp(cimag(h), -filter->exponent)) / (double)shape->points;
     }
-    fftw_execute_dft(plan, (fftw_complex *)spectrum, (fftw_complex *)spectrum);
+    fftw_execute_dft(filling->plan, (fftw_complex *)spectrum, (fftw_complex *)spectrum);
+}
+
+/* Return exp(-2 pi i k / n). */
+static double complex root(int64_t k, int64_t n)
+{
+    const double angle = -2 * M_PI * (double)k / (double)n;
+    return CMPLX(cos(angle), sin(angle));
 }
 
 /* Turn the spectra E and O of the even and odd taps into A and B (cpu/ols/ols.h), in place. */
 static void combine_halves(int64_t points, double complex *even, double complex *odd)
 {
-    const double step = -2 * 3.14159265358979323846 / (double)points;
     for (int64_t k = 0; k < points; k++) {
-        const double complex w = CMPLX(cos(step * (double)k), sin(step * (double)k));
-        const double complex o = odd[k];
+        const double complex w = root(k, points), o = odd[k];
         even[k] += 0.5 * I * (1 - w) * o;
         odd[k] = 0.5 * I * (1 + w) * o;
     }
 }
 
-static void fill_spectra(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, int filter,
-                         const struct lw_cpu_filters *filters, fftw_plan plan, double complex *scratch)
+static void fill_spectra(const struct filling *filling, const struct tapped *filter)
 {
+    const struct lw_cpu_ols_shape *const shape = &filling->ols->shape;
     const int64_t step = shape->method == LW_CPU_OLS_PACKED ? 2 : 1;
     const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
-    char *const to = data_of(shape, filters, filter);
+    char *const to = data_of(filling->ols, filter->number);
     for (int64_t part = 0; part < step; part++)
-        transform_taps(shape, ols, filter, part, step, filters->exponents[filter], plan, scratch + part * shape->points);
+        transform_taps(filling, filter, part, step, filter->spectrum + part * shape->points);
     if (shape->method == LW_CPU_OLS_PACKED)
-        combine_halves(shape->points, scratch, scratch + shape->points);
+        combine_halves(shape->points, filter->spectrum, filter->spectrum + shape->points);
     for (int64_t i = 0; i < step * shape->points; i++) {
         const int64_t part = i / shape->points, k = i % shape->points;
         const int64_t at = part * shape->points + k % fft.rows * fft.columns + k / fft.rows;    /* the transform's order */
-        shape->kernels->round_reals((const double *)&scratch[i], to + (size_t)(2 * at) * shape->kernels->real_bytes, 2);
+        shape->kernels->round_reals((const double *)&filter->spectrum[i], to + (size_t)(2 * at) * shape->kernels->real_bytes, 2);
     }
 }
 
-/* ---- taps or spectra ---------------------------------------------------------------------------------------------- */
-static int fill(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, struct lw_cpu_filters *filters,
-                struct lw_error *err)
+/* ---- spectra of many points, transformed as the samples are ----------------------------------------------------------- */
+
+/* Scale taps and round them into the lane's samples, as complex points: pairs of real taps with PACKED. */
+static void load_taps(const struct filling *filling, const struct tapped *filter, void *x)
 {
-    const bool is_direct = shape->method == LW_CPU_OLS_DIRECT;
-    const int64_t scratch_doubles = is_direct ? filters->n_terms : 4 * shape->points;
-    double *const scratch = lw_alloc_array(scratch_doubles, sizeof(double), "the transform of a filter", err);
-    if (!scratch)
-        return LW_ESYSTEM;
-    fftw_plan plan = NULL;
-    if (!is_direct)
-        plan = fftw_plan_dft_1d((int)shape->points, (fftw_complex *)scratch, (fftw_complex *)scratch, FFTW_FORWARD, FFTW_ESTIMATE);
-    for (int filter = 0; filter < ols->n_filters; filter++) {
-        filters->exponents[filter] = filter_exponent(ols, filter, shape->kernels->safe_exponent);
-        if (is_direct)
-            fill_taps(shape, ols, filter, filters, scratch);
-        else
-            fill_spectra(shape, ols, filter, filters, plan, (double complex *)scratch);
+    enum { BLOCK = 1024 };
+    const struct lw_cpu_ols_shape *const shape = &filling->ols->shape;
+    const size_t real = shape->kernels->real_bytes;
+    const bool is_paired = shape->method == LW_CPU_OLS_PACKED || parts_of(filling->ols) == 2;
+    const int64_t n = shape->n_taps * parts_of(filling->ols);       /* doubles of the filter */
+    const double factor = ldexp(1 / (double)shape->points, -filter->exponent);
+    double block[2 * BLOCK];
+    int64_t done = 0;                                               /* reals */
+    for (int64_t at = 0, count; at < n; at += count) {
+        count = lw_min64(BLOCK, n - at);
+        for (int64_t i = 0; i < count; i++) {
+            const double h = filter->taps[at + i] * factor;
+            if (is_paired) {
+                block[i] = h;
+            } else {
+                block[2 * i] = h;
+                block[2 * i + 1] = 0;
+            }
+        }
+        const int64_t reals = is_paired ? count : 2 * count;
+        shape->kernels->round_reals(block, (char *)x + (size_t)done * real, reals);
+        done += reals;
     }
-    if (!is_direct)
-        fftw_destroy_plan(plan);
-    for (int64_t t = 0; t < filters->n_terms; t++)
-        filters->offsets[t] = (shape->n_taps - 1 - t % shape->n_taps) * shape->width + (t < shape->n_taps ? 0 : shape->turned);
-    lw_free(scratch);
+    memset((char *)x + (size_t)done * real, 0, (size_t)(2 * shape->points - done) * real);
+}
+
+static double complex point_at(const void *points, int64_t i, size_t real)
+{
+    const float *const single = points;
+    const double *const twice = points;
+    return real == sizeof(float) ? CMPLX(single[2 * i], single[2 * i + 1]) : CMPLX(twice[2 * i], twice[2 * i + 1]);
+}
+
+/* Make A and B (cpu/ols/ols.h) of the transform Z of taps that are packed as samples are. Let M[k] = conj(Z[-k]). The transforms of
+ * the even and the odd taps are E = (Z + M) / 2 and O = (Z - M) / 2i, so that
+ *     A = E + i/2 (1 - W^k) O,    B = i/2 (1 + W^k) O.
+ * Bin k = row + rows column of the transform stands at place row columns + column, and W^k is a product of two roots. */
+static void separate_halves(const struct lw_cpu_ols_shape *shape, const void *z, const void *m, double complex *work, void *a_b)
+{
+    const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
+    const size_t real = shape->kernels->real_bytes;
+    double complex *const of_columns = work, *const a = of_columns + fft.columns, *const b = a + fft.columns;
+    for (int64_t column = 0; column < fft.columns; column++)
+        of_columns[column] = root(column * fft.rows, shape->points);
+    for (int64_t row = 0; row < fft.rows; row++) {
+        const int64_t begin = row * fft.columns;
+        const double complex of_row = root(row, shape->points);
+        for (int64_t column = 0; column < fft.columns; column++) {
+            const double complex its = point_at(z, begin + column, real), mirrored = point_at(m, begin + column, real);
+            const double complex half_odd = (its - mirrored) / 4, turned = half_odd * of_row * of_columns[column];
+            a[column] = (its + mirrored) / 2 + half_odd - turned;
+            b[column] = half_odd + turned;
+        }
+        char *const to = (char *)a_b + (size_t)(2 * begin) * real;
+        shape->kernels->round_reals((const double *)a, to, 2 * fft.columns);
+        shape->kernels->round_reals((const double *)b, to + (size_t)(2 * shape->points) * real, 2 * fft.columns);
+    }
+}
+
+static void fill_long(const struct filling *filling, const struct tapped *filter, const struct lw_cpu_ols_lane *lane)
+{
+    const struct lw_cpu_ols *const ols = filling->ols;
+    const struct lw_cpu_kernels *const k = ols->shape.kernels;
+    char *const to = data_of(ols, filter->number);
+    load_taps(filling, filter, lane->x);
+    if (ols->shape.method != LW_CPU_OLS_PACKED) {
+        k->fft_forward(ols->fft, lane->x, lane->z, lane->work);
+        memcpy(to, lane->z, (size_t)(2 * ols->shape.points) * k->real_bytes);
+        return;
+    }
+    k->fft_forward(ols->fft, lane->x, lane->z, lane->work);
+    k->mirror(ols->fft, lane->z, lane->x);
+    separate_halves(&ols->shape, lane->z, lane->x, filter->spectrum, to);
+}
+
+/* ---- all filters ---------------------------------------------------------------------------------------------------- */
+
+static bool is_long(const struct lw_cpu_ols *ols) { return ols->fft && ols->shape.points >= LONG; }
+
+/* Fill one filter, and its filter for the two ends of the axis. */
+static void fill_filter(const struct filling *filling, int number, double *scratch, const struct lw_cpu_ols_lane *lane)
+{
+    const struct lw_cpu_ols *const ols = filling->ols;
+    const struct lw_ols_spec *const given = filling->given;
+    const int64_t n_terms = ols->shape.n_taps * parts_of(ols);
+    struct tapped filter = {
+        .taps = scratch, .number = number, .spectrum = (double complex *)(scratch + filling->taps + filling->folded),
+    };
+    lw_stored_filter(&given->taps, given->n_taps, number, scratch);
+    if (filling->folded > 0) {
+        const int64_t each = doubles_per_end(given);
+        filter.taps = scratch + filling->taps;
+        lw_post_fold(given->post, scratch, given->n_taps, parts_of(ols), filter.taps);
+        lw_post_fold_end(given->post, scratch, given->n_taps, parts_of(ols), ols->filters.ends + number * each);
+    }
+    filter.exponent = ols->filters.exponents[number] = exponent_of(filter.taps, n_terms, ols->shape.kernels->safe_exponent);
+    if (!ols->fft)
+        fill_taps(filling, &filter);
+    else if (is_long(ols))
+        fill_long(filling, &filter, lane);
+    else
+        fill_spectra(filling, &filter);
+}
+
+/* Lay out the scratch memory of a thread. Each part is a whole number of cache lines. @return  its doubles */
+static int64_t lay_out(struct filling *filling)
+{
+    const struct lw_cpu_ols *const ols = filling->ols;
+    const int64_t line = LW_ALIGNMENT / (int64_t)sizeof(double);
+    const struct lw_cpu_fft fft = ols->shape.kernels->fft_shape(ols->shape.points);
+    const int64_t spectrum = !ols->fft ? 0 : is_long(ols) ? 6 * fft.columns : 4 * ols->shape.points;
+    filling->taps = lw_round_up(filling->given->n_taps * parts_of(ols), line);
+    filling->folded = lw_post_folds(filling->given->post) ? lw_round_up(ols->shape.n_taps * parts_of(ols), line) : 0;
+    filling->spectrum = lw_round_up(spectrum, line);
+    return filling->taps + filling->folded + filling->spectrum;
+}
+
+int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_spec *given, struct lw_error *err)
+{
+    struct filling filling = {.ols = ols, .given = given};
+    const int64_t doubles = lay_out(&filling), most = lw_max64(1, SCRATCH_BYTES / (doubles * (int64_t)sizeof(double)));
+    const int n_threads = (int)lw_min64(lw_min64(ols->lanes.n, given->n_filters), most);
+    if (!(filling.scratch = lw_alloc_array(n_threads * doubles, sizeof(double), "the transforms of filters", err)))
+        return LW_ESYSTEM;
+    if (ols->fft && !is_long(ols)) {
+        fftw_complex *const spectrum = (fftw_complex *)(filling.scratch + filling.taps + filling.folded);
+        filling.plan = fftw_plan_dft_1d((int)ols->shape.points, spectrum, spectrum, FFTW_FORWARD, FFTW_ESTIMATE);
+    }
+#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1)
+    for (int f = 0; f < given->n_filters; f++) {
+        const int thread = omp_get_thread_num();
+        fill_filter(&filling, f, filling.scratch + thread * doubles, lw_cpu_lane_at(&ols->lanes, thread));
+    }
+    if (filling.plan)
+        fftw_destroy_plan(filling.plan);
+    for (int64_t t = 0; t < ols->filters.n_terms; t++)
+        ols->filters.offsets[t] = (ols->shape.n_taps - 1 - t % ols->shape.n_taps) * ols->shape.width +
+                                  (t < ols->shape.n_taps ? 0 : ols->shape.turned);
+    lw_free(filling.scratch);
     return LW_OK;
 }
 
-static int create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, struct lw_cpu_filters *out,
-                  struct lw_error *err)
+int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, struct lw_cpu_filters *out,
+                          struct lw_error *err)
 {
     struct lw_cpu_filters filters = {.stride = reals_per_filter(shape, ols->taps_complex)};
-    const bool is_direct = shape->method == LW_CPU_OLS_DIRECT;
-    filters.n_terms = is_direct ? n_terms(shape, ols->taps_complex) : 0;
+    const int64_t ends = doubles_per_end(ols);
+    filters.n_terms = shape->method == LW_CPU_OLS_DIRECT ? n_terms(shape, ols->taps_complex) : 0;
     filters.data = lw_alloc_array(shape->n_filters * filters.stride, shape->kernels->real_bytes, "the filters", err);
     filters.exponents = lw_alloc_array(shape->n_filters, sizeof(int), "the filters' exponents", err);
     filters.offsets = lw_alloc_array(filters.n_terms, sizeof(int64_t), "the filters' offsets", err);
-    const bool is_allocated = filters.data && filters.exponents && filters.offsets;
-    if (!is_allocated || fill(shape, ols, &filters, err)) {
+    filters.ends = ends > 0 ? lw_alloc_array(shape->n_filters * ends, sizeof(double), "the filters for the ends", err) : NULL;
+    if (!filters.data || !filters.exponents || !filters.offsets || (ends > 0 && !filters.ends)) {
         lw_cpu_filters_release(&filters);
         return LW_ESYSTEM;
     }
     *out = filters;
     return LW_OK;
-}
-
-/* Make the filters for the axis' two ends. */
-static int create_ends(const struct lw_ols_spec *ols, double **out, struct lw_error *err)
-{
-    const int64_t each = doubles_per_end(ols);
-    const int parts = ols->taps_complex ? 2 : 1;
-    double *const ends = lw_alloc_array(ols->n_filters * each, sizeof *ends, "the filters for the ends", err);
-    if (!ends)
-        return LW_ESYSTEM;
-    for (int64_t f = 0; f < ols->n_filters; f++)
-        lw_post_fold_end(ols->post, ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, ends + f * each);
-    *out = ends;
-    return LW_OK;
-}
-
-int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols,
-                          struct lw_cpu_filters *out, struct lw_error *err)
-{
-    if (!lw_post_folds(ols->post))
-        return create(shape, ols, out, err);
-    const int parts = ols->taps_complex ? 2 : 1;
-    double *const taps = lw_alloc_array(shape->n_filters * shape->n_taps * parts, sizeof *taps, "the filters' derivatives", err);
-    if (!taps)
-        return LW_ESYSTEM;
-    for (int64_t f = 0; f < ols->n_filters; f++)
-        lw_post_fold(ols->post, ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, taps + f * shape->n_taps * parts);
-    struct lw_ols_spec folded = *ols;
-    folded.taps = taps;
-    folded.n_taps = shape->n_taps;
-    int rc = create(shape, &folded, out, err);
-    lw_free(taps);
-    if (!rc && (rc = create_ends(ols, &out->ends, err)))
-        lw_cpu_filters_release(out);
-    return rc;
 }
 
 void lw_cpu_filters_release(struct lw_cpu_filters *filters)

@@ -132,7 +132,7 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     if (!ols)
         return LW_ESYSTEM;
     ols->spec = *spec;
-    ols->spec.ols.taps = ols->spec.ols.search.noise = NULL;     /* borrowed during this call only */
+    ols->spec.ols.taps.data = ols->spec.ols.search.noise = NULL;        /* borrowed during this call only */
     ols->plan = *plan;
     ols->shape = lw_cpu_ols_shape(spec, plan->segment);
 
@@ -140,7 +140,7 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     if ((rc = lw_cpu_filters_create(&ols->shape, &spec->ols, &ols->filters, err)) ||
         (rc = lw_cpu_post_create(&ols->spec, &ols->shape, &ols->post, err)) ||
         (rc = lw_cpu_search_create(spec, &ols->shape, plan, size, &ols->search, err)) ||
-        (rc = open_lanes(ols, n_lanes(spec, &ols->shape, plan, size), err))) {
+        (rc = open_lanes(ols, n_lanes(spec, &ols->shape, plan, size), err)) || (rc = lw_cpu_filters_fill(ols, &spec->ols, err))) {
         ols_destroy(ols);
         return rc;
     }

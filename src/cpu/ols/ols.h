@@ -69,6 +69,7 @@ struct lw_cpu_filters {
 };
 
 int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols);
+/** Allocate filters that lw_cpu_filters_fill fills. */
 int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols,
                           struct lw_cpu_filters *out, struct lw_error *err);
 void lw_cpu_filters_release(struct lw_cpu_filters *filters);
@@ -115,6 +116,9 @@ struct lw_cpu_ols {
     struct lw_cpu_post *post;   /* NULL: outputs are stored as they are */
     struct lw_cpu_search *search;       /* NULL: no search */
 };
+
+/** Fill the filters of an operation, whose lanes and transform are ready, from the taps of `given`. Uses the lanes' memory. */
+int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_spec *given, struct lw_error *err);
 
 /* Work on a slot's block: all products, or the crossings of a part of it again. */
 struct lw_cpu_work {

@@ -46,7 +46,8 @@ void lw_cpu_segment_load(const struct lw_cpu_segment *s) { load(s, s->ols->plan.
  * is not an own sample. */
 static bool counts_apart(const struct lw_cpu_ols *ols) { return ols->plan.after > 0; }
 
-/* Replace samples of channel c that are not finite by zero, mark the outputs that they touch, and count them if is_counted.
+/* Replace samples of channel c that are not finite by zero, and mark the outputs that they touch. If is_counted, the task with the
+ * segment's first filters counts them.
  * @param found  numbers of samples, outputs and taps */
 static void repair(const struct lw_cpu_segment *s, int c, struct lw_cpu_repair found, bool is_counted)
 {

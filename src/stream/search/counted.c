@@ -284,13 +284,6 @@ bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slo
 
 /* ---- peaks ----------------------------------------------------------------------------------------------------------- */
 
-static double energy(const struct lw_ols_spec *ols, int filter, int64_t tap)
-{
-    const int parts = ols->taps_complex ? 2 : 1;
-    const double *const h = ols->taps + (filter * ols->n_taps + tap) * parts;
-    return h[0] * h[0] + (parts == 2 ? h[1] * h[1] : 0);
-}
-
 /* Return whether taps on bad samples have more than the allowed part of a filter's energy. The oldest sample of the block's first
  * output is number `before` of the slot; tap 0 multiplies the newest sample of an output. */
 static bool is_touched(const struct lw_counted *counted, const struct lw_slot *slot, int number, const struct lw_crossing *crossing)
@@ -303,7 +296,7 @@ static bool is_touched(const struct lw_counted *counted, const struct lw_slot *s
         const bool meets = is_bad(counted, slot, number, c, first + ols->n_taps - 1 - tap);
         if (meets && most == 0)
             return true;
-        const double its = most > 0 ? energy(ols, crossing->filter, tap) : 0;
+        const double its = most > 0 ? lw_stored_energy(&ols->taps, ols->n_taps, crossing->filter, tap) : 0;
         all += its;
         bad += meets ? its : 0;
     }

@@ -135,7 +135,7 @@ static int plan_filters(struct clip *clip, int first, int n, struct lw_error *er
     pass->spec = job->op;
     lw_noise_plain_series(&pass->spec);
     if (!is_image) {
-        pass->spec.ols.taps += first * pass->spec.ols.n_taps * (pass->spec.ols.taps_complex ? 2 : 1);
+        pass->spec.ols.taps = lw_stored_from(&pass->spec.ols.taps, pass->spec.ols.n_taps, first);
         pass->spec.ols.n_filters = n;
     }
     const int rc = pass->engine->ops->op_plan(pass->engine, &pass->spec, &pass->plan.op, err);

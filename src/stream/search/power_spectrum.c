@@ -67,7 +67,7 @@ static struct lw_view_spec view_of(const struct lw_job *job, const struct sample
 int64_t lw_spectrum_taps_bytes(const struct lw_job *job)
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
-    return job->whitening ? ols->n_filters * ols->n_taps * (ols->taps_complex ? 2 : 1) * (int64_t)sizeof *ols->taps : 0;
+    return job->whitening ? ols->n_filters * ols->n_taps * (ols->taps_complex ? 2 : 1) * (int64_t)sizeof *job->taps : 0;
 }
 
 int64_t lw_spectrum_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_reader *reader, int n_ranks)
