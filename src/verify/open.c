@@ -72,8 +72,8 @@ static int open_input(struct lw_verify *verify, struct lw_error *err)
     request.hints.as_stored = request.hints.as_stored || verify->as_stored;
     if (rc || (rc = lw_reader_open_all(verify->comm, &request, &verify->reader, err)))
         return rc;
-    rc = verify->request->ops->prepare(verify->request->options, verify->comm, verify->pool, lw_reader_info(verify->reader), &verify->job,
-                                       err);
+    const struct lw_dataset_info *const input = lw_reader_info(verify->reader);
+    rc = verify->request->ops->prepare(verify->request->options, verify->comm, verify->pool, input, &verify->job, err);
     return lw_comm_agree(verify->comm, rc, err);
 }
 

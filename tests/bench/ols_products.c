@@ -213,7 +213,8 @@ static void measure_record(const struct bench *bench, enum lw_layout layout, int
         const struct lw_op_spec spec = {
             .kind = LW_OP_OLS, .input.scalar = LW_INT16, .output.scalar = cases[i].result, .precision = LW_SINGLE, .layout = layout,
             .n_channels = CHANNELS, .n_outputs = n,
-            .ols = {.taps = lw_stored_doubles(taps, false), .n_filters = cases[i].n_filters, .n_taps = M, .segment = cases[i].segment,
+            .ols = {.taps = lw_stored_doubles(taps, false), .n_filters = cases[i].n_filters, .n_taps = M,
+                    .segment = cases[i].segment,
                     .post.every = cases[i].every},
         };
         snprintf(name, sizeof name, "int16 %s 2^%.3g, F = %d, M = %d, D = %d to %s",

@@ -1,9 +1,11 @@
 /* test_comm.c - tests of agreement on failure, of comparison over ranks and of the small collectives. */
 #include "../check.h"
 #include "comm/comm.h"
+#include "comm/shared.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 static void check_agree(struct lw_comm *comm)
 {
@@ -55,12 +57,54 @@ static void check_collectives(struct lw_comm *comm)
     CHECK(strlen(lw_comm_library(comm)) > 4, "library '%s'", lw_comm_library(comm));
 }
 
+static bool shm_is_full;
+
+int __real_statvfs(const char *path, struct statvfs *out);
+int __wrap_statvfs(const char *path, struct statvfs *out);
+
+int __wrap_statvfs(const char *path, struct statvfs *out)
+{
+    const int rc = __real_statvfs(path, out);
+    if (shm_is_full)
+        out->f_bavail = 0;
+    return rc;
+}
+
+/* Each rank writes the numbers of its rows; then every rank reads all. Where /dev/shm is full, each has a copy. */
+static void check_shared(struct lw_comm *comm, int64_t rows)
+{
+    enum { ROW = 3 };
+    struct lw_shared shared;
+    struct lw_error err = {0};
+    int64_t begin, end;
+    CHECK(lw_shared_create(comm, rows, ROW * (int64_t)sizeof(int64_t), &shared, &err) == LW_OK, "%s", err.message);
+    lw_shared_part(&shared, &begin, &end);
+    CHECK(lw_comm_sum(comm, end - begin) == rows, "the parts are not %lld rows", (long long)rows);
+    int64_t *const data = shared.data;
+    for (int64_t i = begin * ROW; i < end * ROW; i++)
+        data[i] = 7 * i + 1;
+    lw_shared_complete(&shared);
+    for (int64_t i = 0; i < rows * ROW; i++)
+        CHECK(data[i] == 7 * i + 1, "number %lld of %lld rows is %lld", (long long)i, (long long)rows, (long long)data[i]);
+    CHECK(shared.owner == (shm_is_full ? lw_comm_rank(comm) : 0), "rank %d has the memory of rank %d", lw_comm_rank(comm),
+          shared.owner);
+    lw_comm_barrier(comm);
+    lw_shared_destroy(&shared);
+    lw_shared_destroy(&shared);
+}
+
 int main(int argc, char **argv)
 {
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     check_agree(comm);
     check_same(comm);
     check_collectives(comm);
+    for (int is_full = 0; is_full < 2; is_full++) {
+        shm_is_full = is_full == 1;
+        for (int64_t rows = 0; rows < 6; rows++)
+            check_shared(comm, rows);
+        check_shared(comm, 100000);
+    }
     const int failed = (int)lw_comm_max(comm, check_failed);
     const int result = check_result("comm");
     lw_comm_stop(comm);

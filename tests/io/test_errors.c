@@ -2,6 +2,7 @@
  * the mistake and the remedy. */
 #include "base/memory.h"
 #include "io/list.h"
+#include "io/read/whole.h"
 #include "io/read/reader.h"
 #include "io_test.h"
 
@@ -222,6 +223,9 @@ static void check_small_mistake(struct lw_comm *comm, const char *folder, const 
     const int rc = lw_reader_read_numbers(comm, name, 2, &info, &values, &err);
     check_message(name, mistake, rc, &err);
     CHECK(!values, "%s: no values", name);
+    struct lw_whole whole;
+    struct lw_error again = {0};
+    check_message(name, mistake, lw_whole_read(comm, NULL, name, 2, &whole, &again), &again);
 }
 
 /* ---- views --------------------------------------------------------------------------------------------------------- */

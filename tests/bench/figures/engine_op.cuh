@@ -70,7 +70,7 @@ inline OpBlock open_block(lw_engine *engine, const OpCase &c, const std::vector<
     spec.precision = c.is_double ? LW_DOUBLE : LW_SINGLE;
     spec.n_channels = 1;
     spec.n_outputs = c.count;
-    spec.ols.taps = taps.data();
+    spec.ols.taps = lw_stored_doubles(taps.data(), c.is_complex);
     spec.ols.n_filters = c.n_filters;
     spec.ols.n_taps = c.n_taps;
     spec.ols.taps_complex = c.is_complex;
