@@ -187,6 +187,7 @@ static struct lw_product *add_array(const struct lw_dataset_info *input, const c
     struct lw_writer_dataset *const result = &product->dataset;
     *result = (struct lw_writer_dataset){.path = path, .type = type};
     if (has_filter_dim) {
+        product->has_filters = true;
         result->dim_names[result->n_dims] = "filter";
         result->dims[result->n_dims++] = job->op.ols.n_filters;
     }

@@ -54,6 +54,12 @@ static int read_share(struct lw_reader *reader, struct lw_whole *whole, struct l
     return rc;
 }
 
+static int create_memory(struct lw_comm *comm, struct lw_whole *whole, struct lw_error *err)
+{
+    const int64_t row_bytes = whole->row * (int64_t)lw_type_bytes(whole->type);
+    return lw_shared_create(comm, whole->rows, row_bytes, lw_dataset_name(&whole->info).text, &whole->memory, err);
+}
+
 /* Read the numbers of a type that no sample has, as float64. */
 static int read_numbers(struct lw_comm *comm, const char *name, int most_dims, struct lw_whole *out, struct lw_error *err)
 {
@@ -61,11 +67,11 @@ static int read_numbers(struct lw_comm *comm, const char *name, int most_dims, s
     int64_t begin, end;
     int rc = lw_reader_read_numbers(comm, name, most_dims, &out->info, &values, err);
     out->type = (struct lw_type){.scalar = LW_FLOAT64, .is_complex = out->info.type.is_complex};
-    const int64_t row_bytes = out->row * (int64_t)lw_type_bytes(out->type);
-    if (rc == LW_OK && (rc = lw_shared_create(comm, out->rows, row_bytes, &out->memory, err)) == LW_OK) {
+    if (rc == LW_OK && (rc = create_memory(comm, out, err)) == LW_OK) {
         lw_shared_part(&out->memory, &begin, &end);
-        memcpy((char *)out->memory.data + begin * row_bytes, (const char *)values + begin * row_bytes,
-               (size_t)((end - begin) * row_bytes));
+        const size_t row_bytes = (size_t)out->memory.row_bytes;
+        memcpy((char *)out->memory.data + (size_t)begin * row_bytes, (const char *)values + (size_t)begin * row_bytes,
+               (size_t)(end - begin) * row_bytes);
         lw_shared_complete(&out->memory);
     }
     lw_free(values);
@@ -85,16 +91,20 @@ int lw_whole_read(struct lw_comm *comm, struct lw_pool *pool, const char *name, 
     for (int d = 0; d < info->n_dims - 1; d++)
         out->rows *= info->dims[d];
     out->row = info->dims[info->n_dims - 1];
-    const bool opened = open_samples(comm, pool, name, most_dims, &reader, &unread) == LW_OK;
-    if (opened && is_same_shape(lw_reader_info(reader), info)) {
+    const int opened = open_samples(comm, pool, name, most_dims, &reader, &unread);
+    if (opened == LW_ESYSTEM) {
+        *err = unread;
+        return LW_ESYSTEM;
+    }
+    if (opened == LW_OK && is_same_shape(lw_reader_info(reader), info)) {
         out->type = lw_reader_info(reader)->type;
-        rc = lw_shared_create(comm, out->rows, out->row * (int64_t)lw_type_bytes(out->type), &out->memory, err);
+        rc = create_memory(comm, out, err);
         if (rc == LW_OK && (rc = lw_comm_agree(comm, read_share(reader, out, err), err)) == LW_OK)
             lw_shared_complete(&out->memory);
     } else {
         rc = read_numbers(comm, name, most_dims, out, err);
     }
-    if (opened)
+    if (opened == LW_OK)
         lw_reader_close(reader);
     out->data = out->memory.data;
     if (rc)

@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "io/bytes/transfer.h"
 #include "io/journal/journal.h"
 #include "io/write/structure.h"
 
@@ -232,6 +233,22 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
     struct lw_write write;
     lw_writer_begin(writer, dataset, first, count, data, &write);
     return lw_comm_agree(writer->comm, lw_writer_end(writer, &write, err), err);
+}
+
+int lw_writer_recall_array(const struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, void *data,
+                           struct lw_error *err)
+{
+    const struct lw_extent *const extent = &writer->extents[dataset];
+    const struct lw_runs runs = lw_runs_plan(extent, first, count, LW_PUT_PIECE_BYTES);
+    int rc = LW_OK;
+    assert(writer->store && !extent->is_swapped && !extent->is_about_middle);
+    for (int64_t piece = 0; piece < runs.n_pieces; piece++) {
+        for (int64_t r = 0; r < lw_runs_in_piece(&runs, piece) && rc == LW_OK; r++) {
+            const struct lw_run run = lw_runs_get(&runs, piece, r);
+            rc = lw_bytes_read_file(writer->result.fd, writer->result.part, (char *)data + run.memory, run.file, run.bytes, err);
+        }
+    }
+    return rc;
 }
 
 int lw_writer_rows(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, void *buffer, int64_t buffer_rows,

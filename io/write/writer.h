@@ -133,6 +133,12 @@ int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_er
 int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                     struct lw_error *err);
 
+/** Read back a hyperslab that is written completely, by this run or the interrupted one. The writer has a pool. LW_EIO. Not
+ * collective.
+ * @param data  as for lw_writer_begin */
+int lw_writer_recall_array(const struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, void *data,
+                           struct lw_error *err);
+
 /** Add rows in any order to the growing table that is dataset number `dataset`. Rows that exceed the memory wait in a temporary
  * file in the result's folder. LW_EIO: that file cannot be written. Rank 0 only, by the thread that calls lw_writer_finish. */
 int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err);

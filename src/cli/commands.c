@@ -176,11 +176,10 @@ const struct lw_option lw_common_options[] = {
     {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
      .help = "Channels to use, from A to before B, every STEP-th. Parts may be left out. A alone is one channel. Default: all."},
     LW_OPTIONS_COORDINATES,
-    {.name = "split", .group = LW_GROUP_RESOURCES, .is_neutral = true, .kind = LW_OPTION_CHOICE, .choices = "auto|axis|channels",
-     .fallback = "auto",
-     .is_rare = true,
-     .help = "Whether the ranks share the axis or the channels. auto takes the axis unless it is too short to keep all ranks "
-             "busy."},
+    {.name = "split", .group = LW_GROUP_RESOURCES, .is_neutral = true, .kind = LW_OPTION_CHOICE, .fallback = "auto",
+     .choices = "auto|axis|channels|filters", .is_rare = true,
+     .help = "What the ranks share: the axis, the channels or the filters. auto takes the axis unless it is too short to keep all "
+             "ranks busy, or short beside the bank."},
     {.name = "precision", .group = LW_GROUP_OUTPUT, .kind = LW_OPTION_CHOICE, .choices = "single|double", .fallback = "single",
      .help = "Precision of the computation."},
     {.name = "output-type", .kind = LW_OPTION_CHOICE, .argument = "TYPE",

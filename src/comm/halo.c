@@ -95,7 +95,7 @@ static int find_source(const struct lw_halo *halo, int64_t round, int rank)
 {
     if (halo->length == 0 || lw_rounds_block(halo->rounds, round, rank).count == 0)
         return NOWHERE;
-    if (halo->rounds->split == LW_SPLIT_CHANNELS)
+    if (halo->rounds->split != LW_SPLIT_AXIS)
         return FROM_CARRY;
     if (rank > 0)
         return rank - 1;
@@ -165,7 +165,7 @@ void lw_halo_begin(struct lw_halo *halo, int64_t round, void *samples)
     halo->source = find_source(halo, round, rank);
     halo->n_requests = 0;
     const bool works = halo->source != NOWHERE;
-    halo->keeps_carry = works && (halo->rounds->split == LW_SPLIT_CHANNELS || rank == last);
+    halo->keeps_carry = works && (halo->rounds->split != LW_SPLIT_AXIS || rank == last);
     if (halo->length == 0 || !sends_messages(halo->rounds))
         return;
 

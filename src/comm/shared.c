@@ -34,10 +34,11 @@ static void open_window(struct lw_shared *shared, struct window *window, int64_t
     MPI_Comm_free(&node);
 }
 
-int lw_shared_create(struct lw_comm *comm, int64_t rows, int64_t row_bytes, struct lw_shared *out, struct lw_error *err)
+int lw_shared_create(struct lw_comm *comm, int64_t rows, int64_t row_bytes, const char *what, struct lw_shared *out,
+                     struct lw_error *err)
 {
     const int64_t bytes = rows * row_bytes;
-    struct window *const window = lw_alloc(sizeof *window, "shared memory", err);
+    struct window *const window = lw_alloc(sizeof *window, what, err);
     int rc = lw_comm_agree(comm, window ? LW_OK : LW_ESYSTEM, err);
     if (rc) {
         lw_free(window);
@@ -49,7 +50,7 @@ int lw_shared_create(struct lw_comm *comm, int64_t rows, int64_t row_bytes, stru
     if (has_neighbours && lw_comm_min(comm, has_room(bytes)))
         open_window(out, window, bytes);
     else
-        out->data = lw_alloc((size_t)bytes, "a bank of filters", err);
+        out->data = lw_alloc((size_t)bytes, what, err);
     if ((rc = lw_comm_agree(comm, out->data ? LW_OK : LW_ESYSTEM, err)))
         lw_shared_destroy(out);
     return rc;

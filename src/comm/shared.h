@@ -15,8 +15,9 @@ struct lw_shared {
     int owner;                  /* lowest rank that holds the same memory: itself where each rank has a copy */
 };
 
-/** Allocate rows x row_bytes. LW_ESYSTEM: no memory. Collective. */
-int lw_shared_create(struct lw_comm *comm, int64_t rows, int64_t row_bytes, struct lw_shared *out, struct lw_error *err);
+/** Allocate rows x row_bytes. LW_ESYSTEM: no memory. Collective. @param what  name of the content, for the message */
+int lw_shared_create(struct lw_comm *comm, int64_t rows, int64_t row_bytes, const char *what, struct lw_shared *out,
+                     struct lw_error *err);
 void lw_shared_destroy(struct lw_shared *shared);           /* Collective, unless nothing was created. */
 
 /** Return the rows [*begin, *end) that this rank fills. The parts of all ranks are all rows, each once. */

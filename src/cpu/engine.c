@@ -110,6 +110,11 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     return LW_OK;
 }
 
+static int op_fill(struct lw_op *op, const struct lw_ols_part *part, struct lw_error *err)
+{
+    return op->ops->fill(op->state, part, err);
+}
+
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
 {
@@ -197,11 +202,13 @@ static void architecture(const struct lw_engine *engine, char *text, size_t size
 
 static const struct lw_engine_ops ops = {
     .name = "cpu",
+    .recalls_best = true,
     .describe = describe,
     .architecture = architecture,
     .op_plan = op_plan,
     .op_bytes = op_bytes,
     .op_create = op_create,
+    .op_fill = op_fill,
     .op_destroy = op_destroy,
     .slot_create = slot_create,
     .slot_destroy = slot_destroy,

@@ -24,6 +24,8 @@ struct lw_cpu_op_ops {
     /** Allocate and fill the state, a struct that begins with its struct lw_cpu_lanes. Borrows the spec's taps until it returns. */
     int (*create)(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
                   void **out, struct lw_error *err);
+    /** Replace the filters, see op_fill of engine/engine.h; NULL: there are none. */
+    int (*fill)(void *state, const struct lw_ols_part *part, struct lw_error *err);
     void (*destroy)(void *state);                               /* accepts NULL and a half-built state */
 
     /* The engine's worker thread calls these, and they use its OpenMP threads. */

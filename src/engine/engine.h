@@ -41,14 +41,25 @@ enum lw_layout {
 /* Overlap-save filtering: y[f][c][i] = sum_m taps[f][m] x[c][i + look_ahead - m]; signal/post.h then changes y. The halo of struct
  * lw_op_plan, with its `before` and `after`, tells which samples of x a block holds. */
 struct lw_ols_spec {
-    struct lw_stored_taps taps; /* [n_filters x n_taps], borrowed until op_create returns */
-    int n_filters;
+    struct lw_stored_taps taps; /* [n_filters x n_taps], borrowed until op_create returns; data NULL: op_fill brings them */
+    int n_filters;              /* filters that the operation holds */
+    int n_bank;                 /* filters of the whole bank, by which the method is chosen; 0: n_filters */
     int64_t n_taps;
     bool taps_complex;
     int segment;                /* FFT length N wanted; 0: the engine chooses */
     struct lw_post post;        /* checked by lw_post_check; if lw_post_is_needed, lw_op_spec.n_outputs must be known */
     struct lw_search search;    /* if lw_search_is_needed, n_outputs must be known and `post` may only decimate */
 };
+
+/* Filters [first, first + n) of a bank, for an operation to hold. If it has room for more, the others count as zero. */
+struct lw_ols_part {
+    struct lw_stored_taps taps; /* [n x n_taps] */
+    const double *noise;        /* noise of the whole bank, as lw_search.noise with n_bank filters; NULL: 1 */
+    int first, n;
+};
+
+/** Return the filters of the whole bank. */
+static inline int lw_ols_bank(const struct lw_ols_spec *ols) { return ols->n_bank > 0 ? ols->n_bank : ols->n_filters; }
 
 enum lw_conv2d_algorithm {
     LW_CONV2D_ALGORITHM_AUTO,
@@ -261,6 +272,8 @@ struct lw_slot {
     void *input;
     struct lw_slot_product products[LW_OP_PRODUCTS];
     struct lw_block block;      /* the block that was submitted last */
+    bool goes_on;               /* set before submit: the best values and filters are those of earlier filters, and the filters that
+                                   the operation holds compete with them (lw_engine_ops.recalls_best) */
 
     /* set by wait: number of non-finite own samples of the block (not of its halo); channel and own sample of the lowest */
     int64_t n_not_finite;
@@ -288,6 +301,7 @@ struct lw_sparse_pace {
 
 struct lw_engine_ops {
     const char *name;           /* "cpu", "cuda" */
+    bool recalls_best;          /* blocks may go on with the best filter so far (struct lw_slot) */
 
     /** Describe in a line what the engine runs on: "16 threads, AVX2" or "NVIDIA H200, GPU-...". */
     void (*describe)(const struct lw_engine *engine, char *text, size_t size);
@@ -305,6 +319,9 @@ struct lw_engine_ops {
     /** Transform the filters, plan the FFTs, allocate all work space. */
     int (*op_create)(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                      int64_t count, int64_t n_channels, struct lw_op **out, struct lw_error *err);
+    /** Replace the filters of an overlap-save operation. No block may be under way. Crossings number the filters from 0, the best
+     * filter has its number in the bank. LW_ESYSTEM. @param part  borrowed during the call; its noise until the next call */
+    int (*op_fill)(struct lw_op *op, const struct lw_ols_part *part, struct lw_error *err);
     void (*op_destroy)(struct lw_op *op);                   /* NULL is legal; slots must be destroyed before */
 
     /** Allocate a slot. All memory is reserved at return, but an engine may still be preparing it for its device. The slot's first

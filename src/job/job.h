@@ -28,6 +28,7 @@ struct lw_product {
     const double *values;       /* float64, written by rank 0 before the rounds, borrowed; NULL: the run computes the product */
     int axis_dim;               /* dimension of the axis; -1: none */
     int channel_dim;            /* dimension of the channels; -1: none */
+    bool has_filters;           /* the first dimension counts filters */
     struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES];  /* their texts are static, or borrowed from job->inputs */
     int n_attributes;
 };

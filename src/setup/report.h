@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "comm/comm.h"
 
-#define LW_REPORT_STAGES 4
+#define LW_REPORT_STAGES 5
 
 struct lw_report {
     struct lw_comm *comm;                       /* borrowed */

@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+static int64_t count_filters(const struct lw_grid *grid) { return lw_max64(1, grid->n_filters); }
+
 /* Return the least grid units of a slice when ranks share the axis: enough for a halo. */
 static int64_t least_units(const struct lw_grid *grid)
 {
@@ -12,21 +14,30 @@ static int64_t least_units(const struct lw_grid *grid)
 
 int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_split split)
 {
-    const bool alone = n_ranks == 1 || split == LW_SPLIT_CHANNELS;
+    const bool alone = n_ranks == 1 || split != LW_SPLIT_AXIS;
     /* A rest of up to 2 least - 1 units is too short for two slices of `least` units, so that one rank takes the whole rest. */
     return (alone ? 1 : 2 * least_units(grid) - 1) * grid->unit;
 }
 
+/* Ranks that share the axis all prepare every filter, which takes about the time of filtering a segment. They share the filters if
+ * a rank would have fewer than UNITS_PER_RANK segments, and at least FILTERS_PER_RANK filters. */
+#define UNITS_PER_RANK 16
+#define FILTERS_PER_RANK 4
+
 enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, enum lw_split wanted)
 {
-    if (wanted != LW_SPLIT_AUTO)
-        return wanted;
+    if (wanted != LW_SPLIT_AUTO || n_ranks == 1)
+        return wanted == LW_SPLIT_AUTO ? LW_SPLIT_AXIS : wanted;
     const int64_t slices = lw_max64(1, lw_divide_up(grid->n_outputs, grid->unit) / least_units(grid));
     const int64_t shares = lw_divide_up(grid->n_channels, grid->channel_unit);
+    const bool is_bank = count_filters(grid) >= FILTERS_PER_RANK * n_ranks;
+    if (is_bank && lw_divide_up(grid->n_outputs, grid->unit) * shares < UNITS_PER_RANK * n_ranks)
+        return LW_SPLIT_FILTERS;
     return slices < n_ranks && shares > slices ? LW_SPLIT_CHANNELS : LW_SPLIT_AXIS;
 }
 
-/* Return the outputs on the axis that all ranks together compute in a full round; group_span: their channels. */
+/* Return the outputs on the axis that all ranks together compute in a full round; group_span: their channels; held_span: their
+ * filters. */
 static int64_t round_span(const struct lw_rounds *rounds)
 {
     return rounds->slice * (rounds->split == LW_SPLIT_AXIS ? rounds->n_ranks : 1);
@@ -34,31 +45,58 @@ static int64_t round_span(const struct lw_rounds *rounds)
 
 static int64_t group_span(const struct lw_rounds *rounds)
 {
-    return rounds->group * (rounds->split == LW_SPLIT_AXIS ? 1 : rounds->n_ranks);
+    return rounds->group * (rounds->split == LW_SPLIT_CHANNELS ? rounds->n_ranks : 1);
+}
+
+static int64_t held_span(const struct lw_rounds *rounds)
+{
+    return rounds->held * (rounds->split == LW_SPLIT_FILTERS ? rounds->n_ranks : 1);
+}
+
+static struct lw_stripe all_of(const struct lw_grid *grid)
+{
+    return (struct lw_stripe){.end = grid->n_outputs, .n_channels = grid->n_channels, .n_filters = count_filters(grid)};
 }
 
 static struct lw_stripe stripe_of(const struct lw_rounds *rounds, int64_t number)
 {
-    return rounds->stripes ? rounds->stripes[number] : (struct lw_stripe){.n_channels = rounds->grid.n_channels};
+    return rounds->stripes ? rounds->stripes[number] : all_of(&rounds->grid);
 }
 
 static int64_t count_stripes(const struct lw_rounds *rounds) { return rounds->stripes ? rounds->n_stripes : 1; }
 
-/* Return the rounds of one channel group in a stripe; stripe_rounds: of all channel groups of the stripe. */
+/* Return the rounds of one group of channels and one of filters in a stripe; held_rounds: of one group of filters and all channels;
+ * stripe_rounds: of all. */
 static int64_t axis_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)
 {
-    return lw_divide_up(rounds->grid.n_outputs - stripe->first, round_span(rounds));
+    return lw_divide_up(stripe->end - stripe->first, round_span(rounds));
 }
 
-static int64_t stripe_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)
+static int64_t held_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)
 {
     return axis_rounds(rounds, stripe) * lw_divide_up(stripe->n_channels, group_span(rounds));
 }
 
-/* The work of all ranks together in one round: outputs [first, first + count) of some channels. */
+static int64_t stripe_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)
+{
+    return held_rounds(rounds, stripe) * lw_divide_up(stripe->n_filters, held_span(rounds));
+}
+
+static int64_t count_rounds(const struct lw_rounds *rounds)
+{
+    int64_t n = 0;
+    for (int64_t number = 0; number < count_stripes(rounds); number++) {
+        const struct lw_stripe stripe = stripe_of(rounds, number);
+        n += stripe_rounds(rounds, &stripe);
+    }
+    return n;
+}
+
+/* The work of all ranks together in one round: outputs [first, first + count) of some channels, behind some filters. */
 struct span {
     int64_t first, count;
     int64_t channel, n_channels;
+    int64_t filter, n_filters;
     bool starts_axis;
 };
 
@@ -71,11 +109,13 @@ static struct span span_of(const struct lw_rounds *rounds, int64_t round)
         stripe = stripe_of(rounds, ++number);
         its_rounds = stripe_rounds(rounds, &stripe);
     }
-    const int64_t step = round % axis_rounds(rounds, &stripe), before = round / axis_rounds(rounds, &stripe) * group_span(rounds);
-    const int64_t first = stripe.first + step * round_span(rounds);
+    const int64_t along = axis_rounds(rounds, &stripe), of_filters = held_rounds(rounds, &stripe);
+    const int64_t step = round % along, channels = round % of_filters / along * group_span(rounds);
+    const int64_t filters = round / of_filters * held_span(rounds), first = stripe.first + step * round_span(rounds);
     return (struct span){
-        .first = first, .count = lw_min64(round_span(rounds), rounds->grid.n_outputs - first),
-        .channel = stripe.channel + before, .n_channels = lw_min64(group_span(rounds), stripe.n_channels - before),
+        .first = first, .count = lw_min64(round_span(rounds), stripe.end - first),
+        .channel = stripe.channel + channels, .n_channels = lw_min64(group_span(rounds), stripe.n_channels - channels),
+        .filter = stripe.filter + filters, .n_filters = lw_min64(held_span(rounds), stripe.n_filters - filters),
         .starts_axis = step == 0,
     };
 }
@@ -86,7 +126,7 @@ struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw
     assert(split != LW_SPLIT_AUTO && grid->n_outputs > 0 && grid->unit > 0 && n_ranks > 0);
     struct lw_rounds rounds = {.grid = *grid, .n_ranks = n_ranks, .split = split};
 
-    const int64_t parts = split == LW_SPLIT_AXIS ? n_ranks : 1, shares = split == LW_SPLIT_AXIS ? 1 : n_ranks;
+    const int64_t parts = split == LW_SPLIT_AXIS ? n_ranks : 1, shares = split == LW_SPLIT_CHANNELS ? n_ranks : 1;
     const int64_t enough = lw_divide_up(lw_divide_up(grid->n_outputs, grid->unit), parts) * grid->unit;
     const int64_t all_channels = lw_divide_up(lw_divide_up(grid->n_channels, grid->channel_unit), shares) * grid->channel_unit;
     rounds.slice = lw_max64(slice - slice % grid->unit, lw_rounds_least_slice(grid, n_ranks, split));
@@ -94,10 +134,17 @@ struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw
 
     rounds.group = lw_min64(lw_max64(group - group % grid->channel_unit, grid->channel_unit), all_channels);
 
-    const struct lw_stripe all = stripe_of(&rounds, 0);
+    rounds.held = lw_divide_up(count_filters(grid), split == LW_SPLIT_FILTERS ? n_ranks : 1);
     rounds.n_groups = lw_divide_up(grid->n_channels, group_span(&rounds));
-    rounds.n_rounds = stripe_rounds(&rounds, &all);
+    rounds.n_rounds = count_rounds(&rounds);
     return rounds;
+}
+
+void lw_rounds_hold(struct lw_rounds *rounds, int64_t held)
+{
+    assert(held >= 1);
+    rounds->held = held;
+    rounds->n_rounds = count_rounds(rounds);
 }
 
 /* ---- the rest of an interrupted run ---------------------------------------------------------------------------------- */
@@ -107,42 +154,71 @@ void lw_rounds_limit(struct lw_rounds *rounds, const struct lw_stripe *stripes, 
     assert(n_stripes > 0);
     rounds->stripes = stripes;
     rounds->n_stripes = n_stripes;
-    rounds->n_rounds = 0;
-    for (int64_t s = 0; s < n_stripes; s++)
-        rounds->n_rounds += stripe_rounds(rounds, &stripes[s]);
+    rounds->n_rounds = count_rounds(rounds);
 }
 
-int64_t lw_rounds_most_left(const struct lw_rounds *rounds) { return count_stripes(rounds) + 1; }
+int64_t lw_rounds_most_left(const struct lw_rounds *rounds) { return count_stripes(rounds) + 2; }
+
+/* Find what is left of a stripe after its first n_done rounds: of the begun group of channels, of the other channels behind the
+ * begun group of filters, and behind all other filters. @return  the number of these stripes, up to 3 */
+static int64_t rest_of(const struct lw_rounds *rounds, const struct lw_stripe *stripe, int64_t n_done, struct lw_stripe *left)
+{
+    const int64_t of_filters = held_rounds(rounds, stripe), along = axis_rounds(rounds, stripe);
+    const int64_t filters = n_done / of_filters * held_span(rounds), in_filters = n_done % of_filters;
+    const int64_t begun_filters = in_filters > 0 ? lw_min64(held_span(rounds), stripe->n_filters - filters) : 0;
+    const int64_t channels = in_filters / along * group_span(rounds), steps = in_filters % along;
+    const int64_t begun = steps > 0 ? lw_min64(group_span(rounds), stripe->n_channels - channels) : 0;
+    struct lw_stripe its = *stripe;
+    int64_t n = 0;
+    its.filter += filters;
+    its.n_filters = begun_filters;
+    if (begun > 0) {
+        left[n] = its;
+        left[n].first += steps * round_span(rounds);
+        left[n].channel += channels;
+        left[n++].n_channels = begun;
+    }
+    if (begun_filters > 0 && channels + begun < stripe->n_channels) {
+        left[n] = its;
+        left[n].channel += channels + begun;
+        left[n++].n_channels -= channels + begun;
+    }
+    its.filter += begun_filters;
+    its.n_filters = stripe->n_filters - filters - begun_filters;
+    if (its.n_filters > 0)
+        left[n++] = its;
+    return n;
+}
 
 int64_t lw_rounds_left(const struct lw_rounds *rounds, int64_t n_done, struct lw_stripe *left)
 {
     int64_t n = 0;
     for (int64_t s = 0; s < count_stripes(rounds); s++) {
         const struct lw_stripe stripe = stripe_of(rounds, s);
-        const int64_t n_its = lw_min64(n_done, stripe_rounds(rounds, &stripe)), along = axis_rounds(rounds, &stripe);
-        const int64_t done = n_its / along * group_span(rounds), steps = n_its % along;
-        const int64_t begun = steps > 0 ? lw_min64(group_span(rounds), stripe.n_channels - done) : 0;
-        if (begun > 0)          /* a group is done in part: its rest is one stripe, the groups behind it are another */
-            left[n++] = (struct lw_stripe){stripe.first + steps * round_span(rounds), stripe.channel + done, begun};
-        if (done + begun < stripe.n_channels)
-            left[n++] = (struct lw_stripe){stripe.first, stripe.channel + done + begun, stripe.n_channels - done - begun};
+        const int64_t n_its = lw_min64(n_done, stripe_rounds(rounds, &stripe));
+        n += rest_of(rounds, &stripe, n_its, left + n);
         n_done -= n_its;
     }
     return n;
 }
 
-int64_t lw_stripes_outputs(const struct lw_grid *grid, const struct lw_stripe *stripes, int64_t n_stripes)
+int64_t lw_stripes_outputs(const struct lw_stripe *stripes, int64_t n_stripes)
 {
     int64_t outputs = 0;
     for (int64_t s = 0; s < n_stripes; s++)
-        outputs += (grid->n_outputs - stripes[s].first) * stripes[s].n_channels;
+        outputs += (stripes[s].end - stripes[s].first) * stripes[s].n_channels * stripes[s].n_filters;
     return outputs;
+}
+
+int64_t lw_grid_outputs(const struct lw_grid *grid)
+{
+    const struct lw_stripe all = all_of(grid);
+    return lw_stripes_outputs(&all, 1);
 }
 
 int64_t lw_rounds_all_outputs(const struct lw_rounds *rounds)
 {
-    const struct lw_stripe all = stripe_of(rounds, 0);
-    return lw_stripes_outputs(&rounds->grid, rounds->stripes ? rounds->stripes : &all, count_stripes(rounds));
+    return rounds->stripes ? lw_stripes_outputs(rounds->stripes, rounds->n_stripes) : lw_grid_outputs(&rounds->grid);
 }
 
 /* ---- a round --------------------------------------------------------------------------------------------------------- */
@@ -152,6 +228,8 @@ static int count_workers(const struct lw_rounds *rounds, const struct span *span
     const struct lw_grid *const grid = &rounds->grid;
     if (rounds->split == LW_SPLIT_CHANNELS)
         return (int)lw_min64(rounds->n_ranks, lw_divide_up(span->n_channels, grid->channel_unit));
+    if (rounds->split == LW_SPLIT_FILTERS)
+        return (int)lw_min64(rounds->n_ranks, span->n_filters);
     return (int)lw_max64(1, lw_min64(rounds->n_ranks, lw_divide_up(span->count, grid->unit) / least_units(grid)));
 }
 
@@ -175,15 +253,18 @@ struct lw_block lw_rounds_block(const struct lw_rounds *rounds, int64_t round, i
     const struct lw_grid *const grid = &rounds->grid;
     const struct span span = span_of(rounds, round);
     const int workers = count_workers(rounds, &span);
-    struct lw_block block = {.count = span.count, .n_channels = span.n_channels, .round = round};
+    struct lw_block block = {.count = span.count, .n_channels = span.n_channels, .n_filters = span.n_filters, .round = round};
     if (rank >= workers)
         return (struct lw_block){.round = round};
     if (rounds->split == LW_SPLIT_AXIS)
         cut(span.count, grid->unit, workers, rank, &block.first, &block.count);
-    else
+    else if (rounds->split == LW_SPLIT_CHANNELS)
         cut(span.n_channels, grid->channel_unit, workers, rank, &block.channel, &block.n_channels);
+    else
+        cut(span.n_filters, 1, workers, rank, &block.filter, &block.n_filters);
     block.first += span.first;
     block.channel += span.channel;
+    block.filter += span.filter;
     return block;
 }
 
@@ -195,5 +276,5 @@ bool lw_rounds_starts_axis(const struct lw_rounds *rounds, int64_t round)
 int64_t lw_rounds_outputs(const struct lw_rounds *rounds, int64_t round)
 {
     const struct span span = span_of(rounds, round);
-    return span.count * span.n_channels;
+    return span.count * span.n_channels * span.n_filters;
 }

@@ -7,6 +7,7 @@
  * Every rank takes the same steps in the same order. The steps of round r:
  *
  *     wait      wait until the slice of round r is read into its slot
+ *     filters   if the round has other filters than the one before: let the engine finish, and replace its filters
  *     halo      receive the samples before the slice from the previous rank (rank 0: the carry of round r - 1, or the prologue)
  *     compute   hand the slot to the engine
  *     read      begin to read the slice of round r + 1, into the slot whose products were written longest ago
@@ -51,12 +52,31 @@ struct lw_loop {
         int64_t n_rows;                 /* rows of the table from all blocks up to this one */
     } writing[LW_MAX_DEPTH];
     int oldest_writing, n_writing;
+    int64_t first_held, n_held;                 /* filters of this rank's engine; n_held 0: none yet */
     struct lw_flaws early[LW_MAX_DEPTH];        /* flaws that the loop finds in each slot; they count once the block is done */
     struct lw_flaws flaws;              /* flaws in all finished blocks; the boundary's copies of samples do not count */
     struct lw_written written;
 };
 
 /* ---- before the first round ---------------------------------------------------------------------------------------- */
+
+/* Return whether the engine holds other filters in other rounds, or on other ranks. */
+static bool has_parts(const struct lw_loop *loop) { return loop->plan->rounds.held < loop->plan->rounds.grid.n_filters; }
+
+static int open_pipeline(struct lw_loop *loop, struct lw_error *err)
+{
+    const struct lw_plan *const plan = loop->plan;
+    const double start = lw_now();
+    struct lw_op_spec spec = plan->spec;
+    if (has_parts(loop))
+        spec.ols.taps.data = NULL;
+    else if (spec.kind == LW_OP_OLS)        /* the noise, and the taps of whitened filters, were made after the plan */
+        spec.ols = loop->setup->job.op.ols;
+    const int rc = lw_pipeline_create(loop->setup->engine, &spec, &plan->op, plan->rounds.slice, plan->rounds.group, plan->depth,
+                                      &loop->pipeline, err);
+    loop->report->seconds[LW_LOOP_FILTERS] += lw_now() - start;
+    return rc;
+}
 
 static int open_buffers(struct lw_loop *loop, struct lw_error *err)
 {
@@ -69,12 +89,11 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
     if ((rc = lw_reader_select(setup->reader, &view, err)) ||
         (rc = lw_window_create(&window, &loop->window, err)) ||
         (rc = lw_halo_create(setup->comm, &halo, &loop->halo, err)) ||
-        (rc = lw_pipeline_create(setup->engine, &setup->job.op, &plan->op, plan->rounds.slice, plan->rounds.group,
-                                 plan->depth, &loop->pipeline, err)))
+        (rc = open_pipeline(loop, err)))
         return rc;
     const struct lw_candidates_spec candidates = {
         .setup = setup, .op = &plan->op, .pipeline = loop->pipeline, .writer = loop->sinks.writer,
-        .rounds = &plan->rounds, .n_rows = loop->written.n_rows,
+        .plan = plan, .n_rows = loop->written.n_rows,
     };
     if (setup->mask && (rc = lw_mask_start(setup->mask, &setup->job, plan, err)))
         return rc;
@@ -98,7 +117,7 @@ int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct
     if (!loop)
         return LW_ESYSTEM;
     const struct lw_job *const job = &spec->setup->job;
-    const int64_t all_outputs = job->n_outputs * job->op.n_channels;
+    const int64_t all_outputs = lw_grid_outputs(&spec->plan->rounds.grid);
     *loop = (struct lw_loop){
         .setup = spec->setup, .plan = spec->plan, .report = spec->report, .listeners = spec->listeners,
         .sinks = {job, &spec->plan->op, spec->writer, NULL}, .flaws = spec->flaws,
@@ -152,8 +171,8 @@ static struct lw_samples_view view_of(const struct lw_loop *loop, const struct l
     return (struct lw_samples_view){&loop->setup->job.op, loop->plan->op.input_width, part};
 }
 
-/* Read the prologue of a block into the carry, and count its flaws. A block that is not at the start of the axis
- * is the first of a resumed run: the interrupted run has counted the flaws of its prologue. */
+/* Read the prologue of a block into the carry, and count its flaws. A block that is not at the start of the axis is the first of a
+ * resumed run: the interrupted run has counted the flaws of its prologue. Only the first filters' blocks count flaws of samples. */
 static int read_prologue(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
 {
     const struct lw_job *const job = &loop->setup->job;
@@ -164,7 +183,7 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
         .into = lw_halo_carry(loop->halo), .into_axis = length,
     };
     int rc = lw_window_read(loop->window, &part, err);
-    if (rc || block->first > 0)
+    if (rc || block->first > 0 || block->filter > 0)
         return rc;
     if (loop->setup->mask &&
         (rc = lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, loop->reading.slot), &part, err)))
@@ -234,6 +253,29 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
     return rc;
 }
 
+/* Return whether a round has other filters than the round before. All ranks change their filters in the same rounds. */
+static bool changes_filters(const struct lw_loop *loop, int64_t round)
+{
+    const struct lw_rounds *const rounds = &loop->plan->rounds;
+    return has_parts(loop) && round > 0 && lw_rounds_block(rounds, round, 0).filter != lw_rounds_block(rounds, round - 1, 0).filter;
+}
+
+/* Let the engine hold the filters of a block. */
+static int fill_filters(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
+{
+    const struct lw_ols_spec *const ols = &loop->setup->job.op.ols;
+    if (!has_parts(loop) || block->count == 0 || (block->filter == loop->first_held && block->n_filters == loop->n_held))
+        return LW_OK;
+    const double start = lw_now();
+    const struct lw_ols_part part = {lw_stored_from(&ols->taps, ols->n_taps, block->filter), ols->search.noise,
+                                     (int)block->filter, (int)block->n_filters};
+    const int rc = lw_pipeline_fill(loop->pipeline, &part, err);
+    loop->first_held = block->filter;
+    loop->n_held = block->n_filters;
+    loop->report->seconds[LW_LOOP_FILTERS] += lw_now() - start;
+    return rc;
+}
+
 /* Wait for the slice, add its halo, and hand both to the engine. */
 static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
 {
@@ -254,6 +296,8 @@ static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
         part.into_first = 0;
         rc = lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, slot), &part, err);
     }
+    rc = rc ? rc : fill_filters(loop, &loop->reading.block, err);
+    rc = rc ? rc : lw_sinks_recall_best(&loop->sinks, &loop->reading.block, slot, err);
     rc = rc ? rc : lw_pipeline_submit(loop->pipeline, slot, &loop->reading.block, err);
     rc = lw_comm_agree(comm, rc, err);
     lw_timeline_submitted();
@@ -289,6 +333,8 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
     const struct lw_job *const job = &loop->setup->job;
     const struct lw_window_part part = slice_of(loop, &slot->block, slot);
     const struct lw_samples_view view = view_of(loop, &part);
+    if (slot->block.filter > 0)
+        slot->n_not_finite = 0;
     if (slot->n_not_finite > 0)
         lw_not_finite_locate(&view, part.begin + slot->not_finite_sample, lw_min64(part.end, job->n_samples), job->view.start,
                              &loop->flaws);
@@ -345,6 +391,16 @@ static int take_finished(struct lw_loop *loop, int n_left, struct lw_error *err)
     return rc;
 }
 
+/* Finish all blocks before the engine gets other filters: blocks with too many crossings are done again with the filters they had,
+ * and the best outputs so far are read back from the result. */
+static int finish_filters(struct lw_loop *loop, struct lw_error *err)
+{
+    int rc = take_finished(loop, 0, err);
+    while (rc == LW_OK && loop->n_writing > 0)
+        rc = end_write(loop, err);
+    return rc;
+}
+
 int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_error *err)
 {
     const double read = lw_pool_busy_seconds(loop->setup->pool, LW_LANE_READ);
@@ -352,7 +408,9 @@ int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_erro
     int rc = LW_OK;
     begin_read(loop, begin);
     for (int64_t round = begin; rc == LW_OK && round < end; round++) {
-        rc = feed(loop, round, err);
+        if (changes_filters(loop, round))
+            rc = finish_filters(loop, err);
+        rc = rc ? rc : feed(loop, round, err);
         if (rc == LW_OK && round < end - 1 && (rc = free_slot(loop, err)) == LW_OK)
             begin_read(loop, round + 1);
         rc = rc ? rc : take_finished(loop, 1, err);

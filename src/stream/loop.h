@@ -11,7 +11,7 @@
 #include "stream/sink.h"
 
 /* Stages of a round, whose seconds the loop adds to the report. */
-enum lw_loop_stage { LW_LOOP_READ, LW_LOOP_HALO, LW_LOOP_COMPUTE, LW_LOOP_WRITE };
+enum lw_loop_stage { LW_LOOP_READ, LW_LOOP_FILTERS, LW_LOOP_HALO, LW_LOOP_COMPUTE, LW_LOOP_WRITE };
 
 /* Input of lw_loop_create. All pointers are borrowed for the loop's life. */
 struct lw_loop_spec {

@@ -96,6 +96,12 @@ int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, stru
     return rc;
 }
 
+int lw_pipeline_fill(struct lw_pipeline *pipeline, const struct lw_ols_part *part, struct lw_error *err)
+{
+    assert(pipeline->n_submitted == 0);
+    return pipeline->engine->ops->op_fill(pipeline->op, part, err);
+}
+
 int lw_pipeline_again(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err)
 {
     return pipeline->engine->ops->again(pipeline->op, slot, part, err);

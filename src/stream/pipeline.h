@@ -33,6 +33,9 @@ int lw_pipeline_submitted(const struct lw_pipeline *pipeline);      /* slots sub
 /** Return the number of a slot, 0 .. depth - 1. */
 int lw_pipeline_number(const struct lw_pipeline *pipeline, const struct lw_slot *slot);
 
+/** Replace the engine's filters (lw_engine_ops.op_fill). All submitted slots have been collected. */
+int lw_pipeline_fill(struct lw_pipeline *pipeline, const struct lw_ols_part *part, struct lw_error *err);
+
 struct lw_slot *lw_pipeline_acquire(struct lw_pipeline *pipeline);
 int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
 int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, struct lw_error *err);

@@ -37,9 +37,18 @@ int64_t lw_plan_host_bytes(const struct lw_plan *plan)
     return plan->limits.base + b->files + b->halo + b->engine + b->pinned;
 }
 
-static double count_values(const struct lw_job *job, const struct lw_op_plan *op)
+double lw_plan_values(const struct lw_plan *plan)
 {
-    return (double)job->n_outputs * (double)job->op.n_channels * (double)op->n_values;
+    return (double)lw_grid_outputs(&plan->rounds.grid) * (double)lw_plan_output_values(plan);
+}
+
+int64_t lw_plan_output_values(const struct lw_plan *plan) { return plan->op.n_values / lw_op_filters(&plan->spec); }
+
+/* Return the values of the whole job before there are rounds. */
+static double count_values(const struct lw_job *job, const struct lw_plan *plan)
+{
+    return (double)job->n_outputs * (double)job->op.n_channels * (double)lw_op_filters(&job->op) *
+           (double)lw_plan_output_values(plan);
 }
 
 /* Return the bytes in a slot for one sample of one channel: input and products. */
@@ -62,8 +71,8 @@ static int64_t rank_channels(const struct lw_plan_spec *spec, const struct lw_gr
 /* Make rounds whose slots hold about `slot_bytes`. If channels vary fastest, a sample of all channels is contiguous in the
  * file, and slices are short with many channels. If time varies fastest, slices are long with few channels.
  * @param group  channels of a slice; 0: chosen as described */
-static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const struct lw_plan *plan,
-                                       const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
+static struct lw_rounds rounds_with(const struct lw_plan_spec *spec, const struct lw_plan *plan,
+                                    const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
 {
     const int n_ranks = lw_comm_size(spec->comm);
     const int64_t samples = lw_max64(1, slot_bytes / sample_slot_bytes(spec->job, &plan->op));
@@ -76,6 +85,14 @@ static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const st
     }
     const struct lw_rounds widest = lw_rounds_make(grid, n_ranks, split, samples / grid->channel_unit, grid->channel_unit);
     return lw_rounds_make(grid, n_ranks, split, widest.slice, samples / widest.slice);
+}
+
+static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const struct lw_plan *plan,
+                                       const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
+{
+    struct lw_rounds rounds = rounds_with(spec, plan, grid, split, slot_bytes, group);
+    lw_rounds_hold(&rounds, lw_op_filters(&plan->spec));
+    return rounds;
 }
 
 /* Return the pieces into which one write cuts rows of the result; 0 unless channels vary fastest and a slice has only some. */
@@ -95,7 +112,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_halo_spec halo = lw_plan_halo(plan, job);
     const struct lw_window_spec window = lw_plan_window(plan, job, NULL);
     const struct lw_view_spec view = lw_plan_view(plan, job);
-    const struct lw_bytes engine = spec->engine->ops->op_bytes(spec->engine, &job->op, &plan->op, plan->rounds.slice,
+    const struct lw_bytes engine = spec->engine->ops->op_bytes(spec->engine, &plan->spec, &plan->op, plan->rounds.slice,
                                                                plan->rounds.group, plan->depth);
     static const int64_t stack_bytes = 64 << 10;    /* stack of a thread, without its file buffers */
     int64_t growing = 0;        /* buffers of the writer for tables */
@@ -142,11 +159,12 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->output_bytes = 0;
     for (int p = 0; p < plan->op.n_products; p++) {
         const struct lw_op_product *const product = &plan->op.products[p];
-        plan->output_bytes += lw_op_outputs(&plan->op, p, &whole) * job->op.n_channels * product->n_planes * product->width *
+        const int64_t n_planes = job->products[p].has_filters ? lw_op_filters(&job->op) : product->n_planes;
+        plan->output_bytes += lw_op_outputs(&plan->op, p, &whole) * job->op.n_channels * n_planes * product->width *
                               (int64_t)lw_type_bytes(product->type);
     }
     const int64_t workers = lw_comm_sum(spec->comm, lw_max64(1, spec->engine->n_workers));
-    plan->busy_seconds = count_values(job, &plan->op) * plan->op.seconds_per_output / (double)workers;
+    plan->busy_seconds = count_values(job, plan) * plan->op.seconds_per_output / (double)workers;
     plan->file_seconds = (double)(plan->input_bytes + plan->output_bytes) / file_bytes_per_second;
 }
 
@@ -159,6 +177,15 @@ double lw_plan_seconds(const struct lw_plan *plan)
 double lw_plan_serial_seconds(const struct lw_plan *plan)
 {
     return plan->compute_seconds + plan->file_seconds + plan->piece_seconds + plan->chunk_cost.seconds + plan->round_seconds;
+}
+
+/* Return the parts of a piece of the axis and of channels that threads share: units of both, and where these are few, shares of 8
+ * filters. The best filter is chosen among all of them, by one thread. */
+static int64_t parts_of(const struct lw_plan *plan, int64_t n_outputs, int64_t n_channels)
+{
+    const int64_t shares = lw_search_products(lw_op_search(&plan->spec)) & LW_BEST ? 1 : lw_op_filters(&plan->spec) / 8;
+    return lw_divide_up(n_outputs, lw_max64(1, plan->op.unit)) * lw_divide_up(n_channels, lw_max64(1, plan->op.channel_unit)) *
+           lw_max64(1, shares);
 }
 
 /* Return the share of `threads` that are busy with equal parts, each of which one thread takes. */
@@ -178,26 +205,25 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     };
     plan->chunk_cost = lw_reader_chunk_cost(spec->reader, &view, &reads);
     const double writes = (double)rounds->n_groups * (double)spec->job->n_outputs / (double)rounds->slice;
-    /* Some threads may be idle. The threads of a rank share the parts of a slice (a unit of outputs x a unit of channels);
-     * a small slice has few parts; some ranks may have no slice. Images have enough parts, since their rows are cut into tiles. */
-    const int64_t threads = lw_max64(1, spec->engine->n_workers);
-    const int64_t parts =
-        lw_divide_up(rounds->slice, lw_max64(1, plan->op.unit)) * lw_divide_up(rounds->group, lw_max64(1, plan->op.channel_unit));
+    /* Some threads may be idle: a small slice has few parts, and some ranks may have no slice. Images have enough parts, because
+     * their rows are cut into tiles. */
+    const int64_t threads = lw_max64(1, spec->engine->n_workers), parts = parts_of(plan, rounds->slice, rounds->group);
     const double share = plan->op.input_width > 1 ? 1 : busy_share(parts, threads);
     plan->compute_seconds = plan->busy_seconds * (rounds->n_ranks / (share * reads.n_ranks));
     plan->round_seconds = (double)rounds->n_rounds * seconds_per_round;
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
 }
 
-/* Halve the slots until they fit the memory limits; return whether they do. */
-static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
-                       int64_t group)
+/* Halve the slots until they fit the memory limits; return whether they do.
+ * @param least  fewest bytes of a slot */
+static bool fit_slots(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
+                      int64_t group, int64_t least)
 {
     const struct lw_job *const job = spec->job;
     const int64_t all = job->n_outputs * job->op.n_channels * sample_slot_bytes(job, &plan->op);
     const int64_t even = lw_max64(all / lw_comm_size(spec->comm) / WANTED_ROUNDS, least_slot_bytes);
 
-    for (int64_t slot_bytes = lw_min64(even, wanted_slot_bytes); slot_bytes > 0; slot_bytes /= 2) {
+    for (int64_t slot_bytes = lw_min64(even, wanted_slot_bytes); slot_bytes >= least; slot_bytes /= 2) {
         plan->rounds = rounds_of_size(spec, plan, grid, split, slot_bytes, group);
         count_bytes(spec, plan);
         if (lw_plan_host_bytes(plan) <= plan->limits.host &&
@@ -205,6 +231,50 @@ static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, co
             return true;
     }
     return false;
+}
+
+static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
+                       int64_t group)
+{
+    return fit_slots(spec, plan, grid, split, group, 1);
+}
+
+/* ---- groups of filters ------------------------------------------------------------------------------------------------ */
+
+/* Return whether the engine may hold a part of the filters at a time. Clusters over filters compare the outputs of all. The best
+ * filter so far is read back from the result, which only I/O threads do. */
+static bool can_part(const struct lw_plan_spec *spec)
+{
+    const struct lw_op_spec *const op = &spec->job->op;
+    const bool has_best = lw_search_products(&op->ols.search) & LW_BEST;
+    return op->kind == LW_OP_OLS && op->ols.n_filters > 1 && spec->engine->ops->op_fill && !op->ols.search.clusters_filters &&
+           (!has_best || (spec->engine->ops->recalls_best && spec->n_io_threads > 0));
+}
+
+/* Plan the operation with `held` filters. */
+static int hold(const struct lw_plan_spec *spec, struct lw_plan *plan, int64_t held, struct lw_error *err)
+{
+    if (plan->spec.kind == LW_OP_OLS)
+        plan->spec.ols.n_filters = (int)held;
+    const double seconds = plan->op.seconds_per_output;         /* rank 0's */
+    const int rc = spec->engine->ops->op_plan(spec->engine, &plan->spec, &plan->op, err);
+    plan->op.seconds_per_output = seconds;
+    return rc;
+}
+
+/* Hold the most filters, in groups as equal as possible, with which slots of a useful size fit the memory; if there are none, one
+ * filter. @param most  filters of a rank */
+static int hold_fewer(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
+                      int64_t most, struct lw_error *err)
+{
+    int64_t fits = 1, fails = most;
+    int rc = LW_OK;
+    while (rc == LW_OK && fails - fits > 1) {
+        const int64_t middle = fits + (fails - fits) / 2;
+        rc = hold(spec, plan, middle, err);
+        *(rc == LW_OK && fit_slots(spec, plan, grid, split, 0, least_slot_bytes) ? &fits : &fails) = middle;
+    }
+    return rc ? rc : hold(spec, plan, lw_divide_up(most, lw_divide_up(most, fits)), err);
 }
 
 /* Make other rounds, and use them if they are estimated to be faster by a tenth. */
@@ -240,10 +310,22 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
     const struct lw_job *const job = spec->job;
     const struct lw_grid grid = {
         .n_outputs = job->n_outputs, .unit = lw_sums_unit(job, &plan->op), .halo = plan->op.halo,
-        .n_channels = job->op.n_channels, .channel_unit = plan->op.channel_unit,
+        .n_channels = job->op.n_channels, .channel_unit = plan->op.channel_unit, .n_filters = lw_op_filters(&job->op),
     };
-    const enum lw_split split = lw_rounds_resolve_split(&grid, lw_comm_size(spec->comm), spec->split);
+    const bool parts = can_part(spec), has_best = lw_search_products(lw_op_search(&job->op)) & LW_BEST;
+    struct lw_grid shared = grid;
+    shared.n_filters = parts && !has_best ? grid.n_filters : 1;
+    const enum lw_split split = lw_rounds_resolve_split(&shared, lw_comm_size(spec->comm), spec->split);
+    if (split == LW_SPLIT_FILTERS && (!parts || has_best))
+        return lw_fail(err, LW_ECONFIG, "--split filters: %s: choose --split axis or channels", lw_op_filters(&job->op) == 1
+                       ? "there is only one filter" : "the best filter, and clusters over filters, need all filters on each rank");
     plan->chunks = LW_CHUNKS_WHOLE;
+    const int64_t most = lw_divide_up(grid.n_filters, split == LW_SPLIT_FILTERS ? lw_comm_size(spec->comm) : 1);
+    int rc;
+    if ((rc = hold(spec, plan, most, err)) ||
+        (parts && most > 1 && !fit_slots(spec, plan, &grid, split, 0, least_slot_bytes) &&
+         (rc = hold_fewer(spec, plan, &grid, split, most, err))))
+        return rc;
     if (!fit_rounds(spec, plan, &grid, split, 0))
         return refuse(plan, job, err);
     estimate_rounds(spec, plan);
@@ -254,11 +336,14 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
 /* Plan the operation on every rank, and estimate what does not depend on the rounds. */
 static int plan_operation(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
 {
-    int rc = spec->engine->ops->op_plan(spec->engine, &spec->job->op, &plan->op, err);
+    plan->spec = spec->job->op;
+    if (plan->spec.kind == LW_OP_OLS)
+        plan->spec.ols.n_bank = plan->spec.ols.n_filters;
+    int rc = spec->engine->ops->op_plan(spec->engine, &plan->spec, &plan->op, err);
     const struct lw_op_spec *const op = &spec->job->op;
     const double input = (double)spec->job->n_outputs * (double)op->n_channels * (double)plan->op.input_width *
                          (double)lw_type_bytes(op->input);
-    const double all = input + count_values(spec->job, &plan->op) * (double)lw_type_bytes(op->output);
+    const double all = input + count_values(spec->job, plan) * (double)lw_type_bytes(op->output);
     if (rc == LW_OK && all > 0x1p62)        /* int64_t would overflow, a double does not */
         rc = lw_fail(err, LW_ECONFIG, "input and result have %.3g bytes, more than can be counted in 64 bits: choose a piece with "
                      "--start and --count, or fewer --channels", all);
@@ -292,12 +377,11 @@ int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct l
         return rc;
     const int64_t own = lw_choice_workers(comm, engine), workers = lw_comm_sum(comm, own);
     const int64_t ranks = lw_comm_size(comm), nodes = lw_comm_sum(comm, lw_comm_node_rank(comm) == 0);
-    const int64_t parts = lw_divide_up(job->n_outputs, lw_max64(1, plan.op.unit)) *
-                          lw_divide_up(job->op.n_channels, lw_max64(1, plan.op.channel_unit));
+    const int64_t parts = parts_of(&plan, job->n_outputs, job->op.n_channels);
     const double share = plan.op.input_width > 1 ? 1 : busy_share(parts, workers);
     *model = (struct lw_run_model){
         .prepare = plan.op.seconds_to_prepare / (double)own,
-        .compute = count_values(job, &plan.op) * plan.op.seconds_per_output / ((double)workers * share),
+        .compute = count_values(job, &plan) * plan.op.seconds_per_output / ((double)workers * share),
         .files = (double)(plan.input_bytes + plan.output_bytes) / (LW_CHOICE_FILE_RATE * (double)nodes),
     };
     if (engine->link_rate > 0)
@@ -328,10 +412,14 @@ static void print_rounds(const struct lw_setup *setup, const struct lw_plan *pla
     const int workers = lw_rounds_workers(rounds, 0);
     const struct lw_job_ops *const words = setup->job.ops;
     const bool shares_axis = rounds->split == LW_SPLIT_AXIS;
-    printf("%-16s%d, sharing the %s%s%s\n", "ranks", rounds->n_ranks, shares_axis ? "axis" : words->channel,
-           shares_axis ? "" : "s", workers < rounds->n_ranks ? "" : ", all with work");
+    const char *const shared = shares_axis ? "axis" : rounds->split == LW_SPLIT_FILTERS ? "filter" : words->channel;
+    printf("%-16s%d, sharing the %s%s%s\n", "ranks", rounds->n_ranks, shared, shares_axis ? "" : "s",
+           workers < rounds->n_ranks ? "" : ", all with work");
     if (workers < rounds->n_ranks)
         printf("%-16sonly %d of them have work: there are too few %ss for more\n", "", workers, words->sample);
+    if (rounds->held < rounds->grid.n_filters)
+        printf("%-16s%" PRId64 " of %" PRId64 " at a time on each rank; it reads the signal once for each group of them\n",
+               "filters", rounds->held, rounds->grid.n_filters);
     printf("%-16s%" PRId64 "%s%s%s\n", "rounds", rounds->n_rounds, rounds->n_groups > 1 ? ", in groups of " : "",
            rounds->n_groups > 1 ? words->channel : "", rounds->n_groups > 1 ? "s" : "");
     printf("%-16s%" PRId64 " outputs x %" PRId64 " %ss per rank and round, cut at multiples of %" PRId64 "\n", "slice",

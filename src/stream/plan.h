@@ -19,6 +19,7 @@ struct lw_plan_bytes {
 };
 
 struct lw_plan {
+    struct lw_op_spec spec;     /* the operation: the job's, with as many filters as the engine holds at a time */
     struct lw_op_plan op;
     struct lw_rounds rounds;
     int depth;                  /* number of slots */
@@ -44,6 +45,10 @@ struct lw_plan_spec {
     enum lw_split split;
     int n_io_threads;           /* threads of the pool, which read and write; 0: no pool */
 };
+
+/** Return the computed values of the whole job, and of one output of a filter. */
+double lw_plan_values(const struct lw_plan *plan);
+int64_t lw_plan_output_values(const struct lw_plan *plan);
 
 /** Return all host bytes of one rank, limits.base included. */
 int64_t lw_plan_host_bytes(const struct lw_plan *plan);

@@ -1,42 +1,51 @@
 #include "stream/resume.h"
 
+#include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Most bytes of a stripe in the journal: three numbers, each with a separator. */
-enum { STRIPE_TEXT = 3 * 21 };
+/* Most bytes of a stripe in the journal: six numbers, each with a separator. */
+enum { STRIPE_TEXT = 6 * 21 };
 
 /* ---- the outputs that an interrupted run has left ----------------------------------------------------------------------- */
 
-/* Parse stripes such as "3840 0 2,0 2 30": first output, first channel, channels. @return  their number; 0: not a valid list */
+/* Parse stripes such as "3840 9000 0 2 0 1,0 9000 2 30 0 1": first output and their end, first channel, channels, first filter,
+ * filters. @return  their number; 0: not a valid list */
 static int64_t parse(const char *text, struct lw_stripe *stripes, int64_t most)
 {
     int64_t n = 0;
     int used = 0;
     for (; n < most && *text; n++, text += used) {
         struct lw_stripe *const s = &stripes[n];
-        if (sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 "%n", &s->first, &s->channel, &s->n_channels, &used) != 3)
-            return 0;
-        used += text[used] == ',';
+        int64_t *const numbers[] = {&s->first, &s->end, &s->channel, &s->n_channels, &s->filter, &s->n_filters};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++, text += used)
+            if (sscanf(text, " %" SCNd64 "%n", numbers[i], &used) != 1)
+                return 0;
+        used = *text == ',';
     }
     return *text ? 0 : n;
 }
 
+/* Return whether [begin, begin + n) is a part of [0, all) that begins at a multiple of the unit. */
+static bool is_part(int64_t begin, int64_t n, int64_t all, int64_t unit)
+{
+    return begin >= 0 && n >= 1 && begin < all && n <= all - begin && begin % unit == 0;
+}
+
 static bool are_sound(const struct lw_grid *grid, const struct lw_stripe *stripes, int64_t n)
 {
-    int64_t channel = 0;
     for (int64_t s = 0; s < n; s++) {
         const struct lw_stripe *const stripe = &stripes[s];
-        if (stripe->first < 0 || stripe->first >= grid->n_outputs || stripe->first % grid->unit != 0 || stripe->channel < channel ||
-            stripe->channel % grid->channel_unit != 0 || stripe->n_channels < 1 ||
-            stripe->n_channels > grid->n_channels - stripe->channel)
+        if (!is_part(stripe->first, stripe->end - stripe->first, grid->n_outputs, grid->unit) ||
+            !is_part(stripe->channel, stripe->n_channels, grid->n_channels, grid->channel_unit) ||
+            !is_part(stripe->filter, stripe->n_filters, lw_max64(1, grid->n_filters), 1) ||
+            (stripe->end < grid->n_outputs && stripe->end % grid->unit != 0))
             return false;
-        channel = stripe->channel + stripe->n_channels;
     }
-    return n > 0;
+    return n > 0 && lw_stripes_outputs(stripes, n) <= lw_grid_outputs(grid);
 }
 
 int lw_streamed_take(struct lw_streamed *streamed, const struct lw_grid *grid, struct lw_error *err)
@@ -75,7 +84,7 @@ int lw_streamed_open(struct lw_streamed *streamed, struct lw_setup *setup, struc
     lw_comm_broadcast(setup->comm, streamed->stripes, streamed->n_stripes * (int64_t)sizeof *streamed->stripes);
     lw_rounds_limit(rounds, streamed->stripes, streamed->n_stripes);
     lw_log_info("continuing the interrupted run of '%s': %.3g%% is done", streamed->checkpoint.output,
-                100 * (1 - (double)lw_rounds_all_outputs(rounds) / ((double)grid->n_outputs * (double)grid->n_channels)));
+                100 * (1 - (double)lw_rounds_all_outputs(rounds) / (double)lw_grid_outputs(grid)));
     return LW_OK;
 }
 
@@ -94,7 +103,7 @@ void lw_streamed_close(struct lw_streamed *streamed)
 
 int lw_streamed_start(struct lw_streamed *streamed, struct lw_writer *writer, const struct lw_rounds *rounds, struct lw_error *err)
 {
-    const int64_t most = lw_rounds_most_left(rounds), all = rounds->grid.n_outputs * rounds->grid.n_channels;
+    const int64_t most = lw_rounds_most_left(rounds), all = lw_grid_outputs(&rounds->grid);
     streamed->rounds = rounds;
     streamed->n_stored = all - lw_rounds_all_outputs(rounds);
     if (!(streamed->left = lw_alloc_array(most, sizeof *streamed->left, "the journal", err)) ||
@@ -111,9 +120,12 @@ static void fill(void *context, struct lw_journal *journal)
     const struct lw_written *const safe = &streamed->safe;
     const int64_t n = lw_rounds_left(streamed->rounds, safe->n_rounds, streamed->left);
     int used = 0;
-    for (int64_t s = 0; s < n; s++)
-        used += snprintf(streamed->text + used, STRIPE_TEXT, "%s%" PRId64 " %" PRId64 " %" PRId64, s ? "," : "",
-                         streamed->left[s].first, streamed->left[s].channel, streamed->left[s].n_channels);
+    for (int64_t s = 0; s < n; s++) {
+        const struct lw_stripe *const left = &streamed->left[s];
+        const int64_t numbers[] = {left->first, left->end, left->channel, left->n_channels, left->filter, left->n_filters};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            used += snprintf(streamed->text + used, STRIPE_TEXT, "%s%" PRId64, i > 0 ? " " : s > 0 ? "," : "", numbers[i]);
+    }
     lw_journal_add_format(journal, "done", "%" PRId64 " of %" PRId64, safe->n_outputs, safe->all_outputs);
     lw_journal_add(journal, "left", streamed->text);
     lw_journal_add_format(journal, "rows", "%" PRId64, safe->n_rows);

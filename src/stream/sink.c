@@ -13,6 +13,10 @@ static void place(const struct lw_job *job, const struct lw_op_plan *op, int pro
         first[d] = 0;
         count[d] = p->dataset.dims[d];
     }
+    if (p->has_filters) {
+        first[0] = block->filter;
+        count[0] = block->n_filters;
+    }
     first[p->axis_dim] = lw_op_first_output(op, product, block);
     count[p->axis_dim] = lw_op_outputs(op, product, block);
     if (p->channel_dim >= 0) {
@@ -39,6 +43,21 @@ void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, st
         place(sinks->job, sinks->op, p, &slot->block, first, count);
         lw_writer_begin(sinks->writer, p, first, count, slot->products[p].data, &writes->products[p]);
     }
+}
+
+int lw_sinks_recall_best(const struct lw_sinks *sinks, const struct lw_block *block, struct lw_slot *slot, struct lw_error *err)
+{
+    static const enum lw_op_product_kind kinds[] = {LW_OP_BEST_VALUE, LW_OP_BEST_FILTER};
+    const int product = lw_op_find_product(sinks->op, LW_OP_BEST_VALUE);
+    slot->goes_on = product >= 0 && block->count > 0 && block->filter > 0;
+    int rc = LW_OK;
+    for (int k = 0; k < 2 && slot->goes_on && rc == LW_OK; k++) {
+        int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
+        const int p = lw_op_find_product(sinks->op, kinds[k]);
+        place(sinks->job, sinks->op, p, block, first, count);
+        rc = lw_writer_recall_array(sinks->writer, p, first, count, slot->products[p].data, err);
+    }
+    return rc;
 }
 
 int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, struct lw_error *err)

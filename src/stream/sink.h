@@ -24,5 +24,9 @@ struct lw_sink_writes {
  * until lw_sinks_end. Ranks with an empty block take part. Collective. */
 void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes);
 
+/** Read the best values and filters so far of a block's outputs from the result into its slot, before it is submitted: those of the
+ * filters before. Errors are those of lw_writer_recall_array; not collective. */
+int lw_sinks_recall_best(const struct lw_sinks *sinks, const struct lw_block *block, struct lw_slot *slot, struct lw_error *err);
+
 /** Wait for all writes of a block; return at once if none has begun. Errors are those of lw_writer_end; not collective. */
 int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, struct lw_error *err);

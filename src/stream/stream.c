@@ -28,10 +28,13 @@ static void announce(const struct stream *run)
 {
     const struct lw_plan *const plan = &run->plan;
     const struct lw_rounds *const rounds = &plan->rounds;
-    char host[24], limit[24];
+    char host[24], limit[24], held[64] = "";
+    if (rounds->held < rounds->grid.n_filters)
+        snprintf(held, sizeof held, ", %" PRId64 " filters at a time,", rounds->held);
     lw_log_info("%s: %s", run->setup.job.ops->name, run->setup.job.summary);
-    lw_log_info("%s; %" PRId64 " round%s, slices of %" PRId64 " x %" PRId64 " on %d rank%s", plan->op.text, rounds->n_rounds,
-                rounds->n_rounds == 1 ? "" : "s", rounds->slice, rounds->group, rounds->n_ranks, rounds->n_ranks == 1 ? "" : "s");
+    lw_log_info("%s; %" PRId64 " round%s, slices of %" PRId64 " x %" PRId64 "%s on %d rank%s", plan->op.text, rounds->n_rounds,
+                rounds->n_rounds == 1 ? "" : "s", rounds->slice, rounds->group, held, rounds->n_ranks,
+                rounds->n_ranks == 1 ? "" : "s");
     lw_log_detail("memory: %s a rank, of %s (%s)", lw_bytes_text(lw_plan_host_bytes(plan), host),
                   lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
 }
@@ -42,14 +45,15 @@ static int show_progress(void *context, const struct lw_written *written, struct
 {
     struct stream *const run = context;
     (void)err;
-    lw_progress_show(&run->report.progress, written->n_outputs * run->plan.op.n_values);
+    lw_progress_show(&run->report.progress, written->n_outputs * lw_plan_output_values(&run->plan));
     return LW_OK;
 }
 
 static int open_report(struct stream *run, struct lw_comm *comm, struct lw_error *err)
 {
     static const char *const stages[LW_REPORT_STAGES] = {
-        [LW_LOOP_READ] = "read", [LW_LOOP_HALO] = "halo", [LW_LOOP_COMPUTE] = "compute", [LW_LOOP_WRITE] = "write",
+        [LW_LOOP_READ] = "read", [LW_LOOP_FILTERS] = "filters", [LW_LOOP_HALO] = "halo", [LW_LOOP_COMPUTE] = "compute",
+        [LW_LOOP_WRITE] = "write",
     };
     return lw_report_open(&run->report, comm, stages, err);
 }
@@ -104,10 +108,8 @@ static int find_noise(struct stream *run, struct lw_error *err)
 static void summarize(struct stream *run, const struct lw_flaws *flaws)
 {
     const struct lw_plan *const plan = &run->plan;
-    const struct lw_job *const job = &run->setup.job;
-    const double done = (double)lw_rounds_all_outputs(&plan->rounds),
-                 part = done / ((double)job->n_outputs * (double)job->op.n_channels);
-    const double outputs = done * (double)plan->op.n_values;
+    const double done = (double)lw_rounds_all_outputs(&plan->rounds), part = done / (double)lw_grid_outputs(&plan->rounds.grid);
+    const double outputs = done * (double)lw_plan_output_values(plan);
     const int64_t bytes_read = (int64_t)(part * (double)plan->input_bytes),
                   bytes_written = (int64_t)(part * (double)plan->output_bytes);
     char read[24], written[24];
@@ -159,7 +161,7 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
         (rc = ended(LW_START_MEMORY, lw_comm_agree(comm, open_loop(&run, err), err))))
         goto done;
     announce(&run);
-    lw_progress_start(&run.report.progress, run.setup.job.n_outputs * run.setup.job.op.n_channels * run.plan.op.n_values,
+    lw_progress_start(&run.report.progress, lw_grid_outputs(&run.plan.rounds.grid) * lw_plan_output_values(&run.plan),
                       run.plan.input_bytes + run.plan.output_bytes);
     if ((rc = lw_loop_run(run.loop, 0, run.plan.rounds.n_rounds, err)) == LW_OK)
         rc = finish(&run, err);

@@ -77,7 +77,7 @@ static void check_shared(struct lw_comm *comm, int64_t rows)
     struct lw_shared shared;
     struct lw_error err = {0};
     int64_t begin, end;
-    CHECK(lw_shared_create(comm, rows, ROW * (int64_t)sizeof(int64_t), &shared, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_shared_create(comm, rows, ROW * (int64_t)sizeof(int64_t), "rows", &shared, &err) == LW_OK, "%s", err.message);
     lw_shared_part(&shared, &begin, &end);
     CHECK(lw_comm_sum(comm, end - begin) == rows, "the parts are not %lld rows", (long long)rows);
     int64_t *const data = shared.data;

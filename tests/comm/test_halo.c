@@ -67,7 +67,7 @@ int main(int argc, char **argv)
                 for (int64_t n = 1; n < 50; n += 3)
                     for (int64_t length = 0; length < 60; length += 7)
                         for (int64_t slice = 1; slice < 20; slice += 6) {
-                            const struct lw_grid grid = {n, 5, length, channels, channels > 1 ? 2 : 1};
+                            const struct lw_grid grid = {n, 5, length, channels, channels > 1 ? 2 : 1, 1};
                             run_case(comm, &grid, (enum lw_split)split, (enum lw_layout)layout, slice, 2);
                             run_case(comm, &grid, (enum lw_split)split, (enum lw_layout)layout, slice, channels);
                         }

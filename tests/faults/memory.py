@@ -11,7 +11,7 @@ sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
 from tested import LAPWING, check, finish, h5py, np, random  # noqa: E402
 
 LIBRARY = os.path.abspath(sys.argv[3])
-MOST = 60
+MOST = 100
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const struct lw_grid grid = {.n_outputs = 10000, .unit = 10, .n_channels = 6, .channel_unit = 2};
+static const struct lw_grid grid = {.n_outputs = 10000, .unit = 10, .n_channels = 6, .channel_unit = 2, .n_filters = 3};
 
 /* Check that the stripes left to do can be cut into rounds, and stay the same when they are written and read again. */
 static void check_stripes(const struct lw_streamed *streamed)
@@ -17,10 +17,10 @@ static void check_stripes(const struct lw_streamed *streamed)
     struct lw_rounds rounds = lw_rounds_make(&grid, 2, LW_SPLIT_AXIS, 500, 4);
     lw_rounds_limit(&rounds, streamed->stripes, streamed->n_stripes);
     const int64_t n = lw_rounds_all_outputs(&rounds), most = lw_rounds_most_left(&rounds);
-    REQUIRE(n > 0 && n <= grid.n_outputs * grid.n_channels, "%" PRId64 " outputs are left", n);
+    REQUIRE(n > 0 && n <= lw_grid_outputs(&grid), "%" PRId64 " outputs are left", n);
     REQUIRE(most <= FUZZ_MOST_TEXT, "%" PRId64 " stripes", most);
     const int64_t n_left = lw_rounds_left(&rounds, 0, left);
-    REQUIRE(lw_stripes_outputs(&grid, left, n_left) == n, "%" PRId64 " outputs", n);
+    REQUIRE(lw_stripes_outputs(left, n_left) == n, "%" PRId64 " outputs", n);
 }
 
 static void take(struct lw_journal *journal)

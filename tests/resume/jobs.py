@@ -25,6 +25,7 @@ def make_input(path, size=1):
                             compression_opts=1)
         file["many"] = random.standard_normal((60, n // 50)).astype("f4")
         file["taps"] = random.standard_normal((2, 65))
+        file["bank"] = random.standard_normal((150, 2001)).astype("f4")     # the least memory holds some of them at a time
         file["image"], file["kernel"] = random.standard_normal((8000 * size, 400)).astype("f4"), random.standard_normal((9, 9))
         file["stack"] = random.standard_normal((6 * size, 300, 200)).astype("f4")
         turns = np.arange(1 << 16) / (1 << 16)
@@ -47,6 +48,7 @@ def jobs(path):
     conv2d = ["conv2d", "--kernel", path + ":/kernel", *MEMORY]
     sfft = ["sfft", "--input", path + ":/tones", "--axis", "1", "--sparsity", "3"]
     search = ["--threshold", "3.5", "--cluster", "40"]
+    bank = ["ols", "--input", path + ":/many", "--channels", "0:2", "--filters", path + ":/bank", "--axis", "1", *MEMORY]
     return {
         "filtered": [*ols, "--input", path + ":/signal"],
         "wrapped": [*ols, "--input", path + ":/signal", "--boundary", "wrap", "--io", "collective"],
@@ -56,6 +58,8 @@ def jobs(path):
         "peaks": [*ols, "--input", path + ":/signal", "--products", "peaks,blocks", "--blocks", "64:max,rms", *search],
         "decimated": [*ols, "--input", path + ":/packed", "--decimate", "16", "--post", "power"],
         "channels": [*ols, "--input", path + ":/many", "--split", "channels"],
+        "bank": [*bank, "--products", "filtered,peaks,blocks", "--blocks", "100", "--noise", "energy", *search],
+        "shared": [*bank, "--products", "peaks,blocks", "--blocks", "100", "--noise", "energy", *search, "--split", "filters"],
         "image": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
         "fits": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
         "stack": [*conv2d, "--input", path + ":/stack", "--boundary", "reflect"],

@@ -59,7 +59,7 @@ static int parts_of(const struct lw_cpu_ols *ols) { return ols->spec.ols.taps_co
 /* Filling of the filters, and the scratch memory of each thread, in doubles. */
 struct filling {
     const struct lw_cpu_ols *ols;
-    const struct lw_ols_spec *given;    /* the spec with its taps */
+    const struct lw_ols_part *part;
     fftw_plan plan;                     /* transform in double, in place; NULL: none is needed */
     int64_t taps, folded, spectrum;     /* doubles of the three parts of a thread's scratch */
     double *scratch;
@@ -239,19 +239,25 @@ static bool is_long(const struct lw_cpu_ols *ols) { return ols->fft && ols->shap
 static void fill_filter(const struct filling *filling, int number, double *scratch, const struct lw_cpu_ols_lane *lane)
 {
     const struct lw_cpu_ols *const ols = filling->ols;
-    const struct lw_ols_spec *const given = filling->given;
-    const int64_t n_terms = ols->shape.n_taps * parts_of(ols);
+    const struct lw_ols_spec *const spec = &ols->spec.ols;
+    const int64_t each = doubles_per_end(spec), n_values = ols->shape.n_taps * parts_of(ols);
     struct tapped filter = {
         .taps = scratch, .number = number, .spectrum = (double complex *)(scratch + filling->taps + filling->folded),
     };
-    lw_stored_filter(&given->taps, given->n_taps, number, scratch);
-    if (filling->folded > 0) {
-        const int64_t each = doubles_per_end(given);
-        filter.taps = scratch + filling->taps;
-        lw_post_fold(given->post, scratch, given->n_taps, parts_of(ols), filter.taps);
-        lw_post_fold_end(given->post, scratch, given->n_taps, parts_of(ols), ols->filters.ends + number * each);
+    if (number >= filling->part->n) {
+        memset(data_of(ols, number), 0, (size_t)ols->filters.stride * ols->shape.kernels->real_bytes);
+        for (int64_t i = 0; i < each; i++)
+            ols->filters.ends[number * each + i] = 0;
+        ols->filters.exponents[number] = 0;
+        return;
     }
-    filter.exponent = ols->filters.exponents[number] = exponent_of(filter.taps, n_terms, ols->shape.kernels->safe_exponent);
+    lw_stored_filter(&filling->part->taps, spec->n_taps, number, scratch);
+    if (filling->folded > 0) {
+        filter.taps = scratch + filling->taps;
+        lw_post_fold(spec->post, scratch, spec->n_taps, parts_of(ols), filter.taps);
+        lw_post_fold_end(spec->post, scratch, spec->n_taps, parts_of(ols), ols->filters.ends + number * each);
+    }
+    filter.exponent = ols->filters.exponents[number] = exponent_of(filter.taps, n_values, ols->shape.kernels->safe_exponent);
     if (!ols->fft)
         fill_taps(filling, &filter);
     else if (is_long(ols))
@@ -267,17 +273,18 @@ static int64_t lay_out(struct filling *filling)
     const int64_t line = LW_ALIGNMENT / (int64_t)sizeof(double);
     const struct lw_cpu_fft fft = ols->shape.kernels->fft_shape(ols->shape.points);
     const int64_t spectrum = !ols->fft ? 0 : is_long(ols) ? 6 * fft.columns : 4 * ols->shape.points;
-    filling->taps = lw_round_up(filling->given->n_taps * parts_of(ols), line);
-    filling->folded = lw_post_folds(filling->given->post) ? lw_round_up(ols->shape.n_taps * parts_of(ols), line) : 0;
+    filling->taps = lw_round_up(ols->spec.ols.n_taps * parts_of(ols), line);
+    filling->folded = lw_post_folds(ols->spec.ols.post) ? lw_round_up(ols->shape.n_taps * parts_of(ols), line) : 0;
     filling->spectrum = lw_round_up(spectrum, line);
     return filling->taps + filling->folded + filling->spectrum;
 }
 
-int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_spec *given, struct lw_error *err)
+int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_part *part, struct lw_error *err)
 {
-    struct filling filling = {.ols = ols, .given = given};
+    struct filling filling = {.ols = ols, .part = part};
+    const int n_filters = (int)ols->shape.n_filters;
     const int64_t doubles = lay_out(&filling), most = lw_max64(1, SCRATCH_BYTES / (doubles * (int64_t)sizeof(double)));
-    const int n_threads = (int)lw_min64(lw_min64(ols->lanes.n, given->n_filters), most);
+    const int n_threads = (int)lw_min64(lw_min64(ols->lanes.n, n_filters), most);
     if (!(filling.scratch = lw_alloc_array(n_threads * doubles, sizeof(double), "the transforms of filters", err)))
         return LW_ESYSTEM;
     if (ols->fft && !is_long(ols)) {
@@ -285,7 +292,7 @@ int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_spec *given,
         filling.plan = fftw_plan_dft_1d((int)ols->shape.points, spectrum, spectrum, FFTW_FORWARD, FFTW_ESTIMATE);
     }
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1)
-    for (int f = 0; f < given->n_filters; f++) {
+    for (int f = 0; f < n_filters; f++) {
         const int thread = omp_get_thread_num();
         fill_filter(&filling, f, filling.scratch + thread * doubles, lw_cpu_lane_at(&ols->lanes, thread));
     }

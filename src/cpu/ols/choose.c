@@ -62,7 +62,7 @@ static double fft_cost(const struct costs *costs, int64_t points)
 /* Return the nanoseconds per real, in or out, for transposing a tile of channels; 0 if time is fast. */
 static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape)
 {
-    const double buffers = shape->n_filters > 1 && shape->method != LW_CPU_OLS_DIRECT ? 3 : 1;
+    const double buffers = shape->n_bank > 1 && shape->method != LW_CPU_OLS_DIRECT ? 3 : 1;
     const double reals = (double)(shape->tile * shape->length * shape->width);
     const double spills = buffers * reals * (double)shape->kernels->real_bytes / SPILL_BYTES;
     if (shape->tile == 1)
@@ -86,7 +86,7 @@ static double segment_cost(const struct costs *costs, const struct lw_cpu_ols_sh
         per_filter += fft_cost(costs, shape->points) +
                       points * (shape->method == LW_CPU_OLS_PACKED ? costs->product_packed_point : costs->product_point);
     }
-    return once + per_filter * (double)shape->n_filters;
+    return once + per_filter * (double)shape->n_bank;
 }
 
 static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
@@ -94,7 +94,7 @@ static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols
     const struct costs *const costs = spec->precision == LW_DOUBLE ? &double_costs : &single_costs;
     const bool is_cut = shape->method != LW_CPU_OLS_DIRECT && spec->n_outputs > 0 && spec->n_outputs < shape->hop;
     const double used = (double)(is_cut ? spec->n_outputs : shape->hop);
-    return segment_cost(costs, shape, spec->ols.taps_complex) / (used * (double)shape->n_filters);
+    return segment_cost(costs, shape, spec->ols.taps_complex) / (used * (double)shape->n_bank);
 }
 
 struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment)
@@ -105,7 +105,8 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     struct lw_cpu_ols_shape shape = {
         .kernels = lw_cpu_kernels(spec->precision),
         .method = segment == 0 ? LW_CPU_OLS_DIRECT : is_complex || segment % 2 != 0 ? LW_CPU_OLS_COMPLEX : LW_CPU_OLS_PACKED,
-        .n_filters = spec->ols.n_filters, .n_taps = spec->ols.n_taps + (folds ? reach.before + reach.after : 0),
+        .n_filters = spec->ols.n_filters, .n_bank = lw_ols_bank(&spec->ols),
+        .n_taps = spec->ols.n_taps + (folds ? reach.before + reach.after : 0),
         .before = folds ? 0 : reach.before, .after = folds ? 0 : reach.after, .rate = lw_post_rate(spec->ols.post),
     };
     shape.narrows = !is_complex && shape.method == LW_CPU_OLS_COMPLEX;

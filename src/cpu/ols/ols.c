@@ -33,7 +33,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
 {
     const int64_t real = (int64_t)shape->kernels->real_bytes, tile = shape->tile;
     const int64_t sums = shape->before + shape->hop + shape->after;     /* sums of a whole segment */
-    const bool is_direct = shape->method == LW_CPU_OLS_DIRECT, is_bank = shape->n_filters > 1;
+    const bool is_direct = shape->method == LW_CPU_OLS_DIRECT, is_bank = shape->n_bank > 1;
     const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
     const int64_t spectrum = is_direct ? 0 : padded(shape, 2 * shape->points);
     struct lw_cpu_ols_strides s = {.x = spectrum, .y = spectrum, .z = is_bank ? spectrum : 0};
@@ -125,6 +125,13 @@ static void ols_destroy(void *state)
     lw_free(ols);
 }
 
+static int ols_fill(void *state, const struct lw_ols_part *part, struct lw_error *err)
+{
+    struct lw_cpu_ols *const ols = state;
+    lw_cpu_search_fill(ols, part);
+    return lw_cpu_filters_fill(ols, part, err);
+}
+
 static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
                       void **out, struct lw_error *err)
 {
@@ -136,11 +143,13 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     ols->plan = *plan;
     ols->shape = lw_cpu_ols_shape(spec, plan->segment);
 
+    const struct lw_ols_part part = {spec->ols.taps, spec->ols.search.noise, 0, spec->ols.n_filters};
     int rc;
     if ((rc = lw_cpu_filters_create(&ols->shape, &spec->ols, &ols->filters, err)) ||
         (rc = lw_cpu_post_create(&ols->spec, &ols->shape, &ols->post, err)) ||
         (rc = lw_cpu_search_create(spec, &ols->shape, plan, size, &ols->search, err)) ||
-        (rc = open_lanes(ols, n_lanes(spec, &ols->shape, plan, size), err)) || (rc = lw_cpu_filters_fill(ols, &spec->ols, err))) {
+        (rc = open_lanes(ols, n_lanes(spec, &ols->shape, plan, size), err)) ||
+        (rc = part.taps.data ? ols_fill(ols, &part, err) : LW_OK)) {
         ols_destroy(ols);
         return rc;
     }
@@ -222,7 +231,7 @@ static void put(const struct lw_cpu_segment *s, int filter, void *y)
 /* One filter goes channel by channel, which touches little memory. Several filters first make and keep all channels' spectra. */
 static void run(const struct lw_cpu_segment *s)
 {
-    const bool is_bank = s->ols->shape.n_filters > 1;
+    const bool is_bank = s->ols->shape.n_bank > 1;
     for (int c = 0; is_bank && c < s->n_channels; c++)
         prepare(s, c);
     for (int filter = s->filter; filter < s->filter_end; filter++) {
@@ -354,5 +363,6 @@ static void ols_again(void *state, struct lw_slot *slot, const struct lw_part *p
 }
 
 const struct lw_cpu_op_ops lw_cpu_op_ols = {
-    .plan = lw_cpu_ols_plan, .bytes = ols_bytes, .create = ols_create, .destroy = ols_destroy, .run = ols_run, .again = ols_again,
+    .plan = lw_cpu_ols_plan, .bytes = ols_bytes, .create = ols_create, .fill = ols_fill, .destroy = ols_destroy, .run = ols_run,
+    .again = ols_again,
 };

@@ -38,7 +38,8 @@ struct lw_cpu_ols_shape {
     enum lw_cpu_ols_method method;
     int width;                  /* reals of a working sample */
     int series_width;           /* reals of a sample of the filtered series */
-    int64_t n_filters, n_taps;  /* n_taps includes a folded derivative */
+    int64_t n_filters, n_bank;  /* filters held, and of the whole bank */
+    int64_t n_taps;             /* taps of a filter, which may have a folded derivative */
     int64_t before, after;      /* samples of the series that interpolation needs beyond a segment's own `hop` */
     int rate;                   /* outputs per sample of the series */
     int64_t length, hop;
@@ -55,7 +56,7 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
 /** Choose method and segment length: see op_plan of engine/engine.h. */
 int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
 
-/* ---- the filters in the form of the method, made once, in double precision (bank.c) ---------------------------------- */
+/* ---- the filters in the form of the method, made once (bank.c) ---------------------------------- */
 
 /* Filters in the form of a method. The creator owns them. */
 struct lw_cpu_filters {
@@ -117,8 +118,8 @@ struct lw_cpu_ols {
     struct lw_cpu_search *search;       /* NULL: no search */
 };
 
-/** Fill the filters of an operation, whose lanes and transform are ready, from the taps of `given`. Uses the lanes' memory. */
-int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_spec *given, struct lw_error *err);
+/** Fill the filters of an operation, whose lanes and transform are ready. Uses the lanes' memory. */
+int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_part *part, struct lw_error *err);
 
 /* Work on a slot's block: all products, or the crossings of a part of it again. */
 struct lw_cpu_work {
@@ -234,10 +235,13 @@ void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane
 int64_t lw_cpu_search_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
                             const struct lw_cpu_op_size *size);
 
-/** Create the search; *out stays NULL if there is none. The spec's noise is copied. */
+/** Create the search without its noise; *out stays NULL if there is none. */
 int lw_cpu_search_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
                          const struct lw_cpu_op_size *size, struct lw_cpu_search **out, struct lw_error *err);
 void lw_cpu_search_destroy(struct lw_cpu_search *search);   /* accepts NULL */
+
+/** Take the noise of the filters that the operation is to hold. */
+void lw_cpu_search_fill(const struct lw_cpu_ols *ols, const struct lw_ols_part *part);
 
 void lw_cpu_search_begin(const struct lw_cpu_ols *ols, struct lw_slot *slot);
 void lw_cpu_segment_search_begin(const struct lw_cpu_segment *s);

@@ -11,7 +11,8 @@ enum { HEAD, TAIL, N_CELLS };
 
 struct lw_cpu_search {
     int crossings, best_value, best_filter, blocks[N_VALUES];       /* numbers of the products; -1: not wanted */
-    double *noise;                      /* [stretches][n_channels of the whole data set][n_filters] */
+    const double *noise;                /* [stretches][n_channels of the whole data set][n_bank], borrowed; NULL: 1 */
+    int64_t first, n, n_bank;           /* filters of the bank that are held */
     double *least_noise;                /* [stretches][n_channels], the smallest noise above 0 */
     struct lw_cpu_cell *cells;          /* [n_filters][n_channels][segments of the block][N_CELLS] */
     struct lw_cpu_table table;          /* crossings of the block */
@@ -21,7 +22,16 @@ struct lw_cpu_search {
 /* Return the number of channels with their own noise: all channels, in each stretch of the axis. */
 static int64_t n_noisy(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
 
-static int64_t n_noises(const struct lw_op_spec *spec) { return n_noisy(spec) * spec->ols.n_filters; }
+/* Return the noise of a filter of the bank, or of a held filter: 0 for places without one. */
+static double bank_noise(const struct lw_cpu_search *search, int64_t row, int64_t filter)
+{
+    return search->noise ? search->noise[row * search->n_bank + filter] : 1;
+}
+
+static double held_noise(const struct lw_cpu_search *search, int64_t row, int64_t filter)
+{
+    return filter < search->n ? bank_noise(search, row, search->first + filter) : 0;
+}
 
 static int64_t n_cells(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
                        const struct lw_cpu_op_size *size)
@@ -35,7 +45,7 @@ int64_t lw_cpu_search_bytes(const struct lw_op_spec *spec, const struct lw_cpu_o
 {
     if (!lw_search_is_needed(&spec->ols.search))
         return 0;
-    return (int64_t)sizeof(struct lw_cpu_search) + (n_noises(spec) + n_noisy(spec)) * (int64_t)sizeof(double) +
+    return (int64_t)sizeof(struct lw_cpu_search) + n_noisy(spec) * (int64_t)sizeof(double) +
            n_cells(spec, shape, plan, size) * (int64_t)sizeof(struct lw_cpu_cell);
 }
 
@@ -47,22 +57,11 @@ int lw_cpu_search_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_
     struct lw_cpu_search *const search = lw_alloc(sizeof *search, "a search", err);
     if (!search)
         return LW_ESYSTEM;
-    search->noise = lw_alloc_array(n_noises(spec), sizeof *search->noise, "the noise of the filters", err);
     search->least_noise = lw_alloc_array(n_noisy(spec), sizeof *search->least_noise, "the noise of the channels", err);
     search->cells = lw_alloc_array(n_cells(spec, shape, plan, size), sizeof *search->cells, "pieces of blocks", err);
-    if (!search->noise || !search->least_noise || !search->cells) {
+    if (!search->least_noise || !search->cells) {
         lw_cpu_search_destroy(search);
         return LW_ESYSTEM;
-    }
-    const double *const given = spec->ols.search.noise;
-    const int64_t n_filters = spec->ols.n_filters;
-    for (int64_t i = 0; i < n_noises(spec); i++)
-        search->noise[i] = given ? given[i] : 1;
-    for (int64_t c = 0; c < n_noisy(spec); c++) {
-        search->least_noise[c] = INFINITY;
-        for (int64_t f = 0; f < n_filters; f++)
-            if (search->noise[c * n_filters + f] > 0)
-                search->least_noise[c] = fmin(search->least_noise[c], search->noise[c * n_filters + f]);
     }
     search->crossings = lw_op_find_product(plan, LW_OP_CROSSINGS);
     search->best_value = lw_op_find_product(plan, LW_OP_BEST_VALUE);
@@ -74,11 +73,28 @@ int lw_cpu_search_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_
     return LW_OK;
 }
 
+/* The least noise is that of the whole bank, so that a filter's strength does not depend on the filters held with it. */
+void lw_cpu_search_fill(const struct lw_cpu_ols *ols, const struct lw_ols_part *part)
+{
+    struct lw_cpu_search *const search = ols->search;
+    if (!search)
+        return;
+    search->noise = part->noise;
+    search->first = part->first;
+    search->n = part->n;
+    search->n_bank = lw_ols_bank(&ols->spec.ols);
+    for (int64_t row = 0; row < n_noisy(&ols->spec); row++) {
+        search->least_noise[row] = INFINITY;
+        for (int64_t f = 0; f < search->n_bank; f++)
+            if (bank_noise(search, row, f) > 0)
+                search->least_noise[row] = fmin(search->least_noise[row], bank_noise(search, row, f));
+    }
+}
+
 void lw_cpu_search_destroy(struct lw_cpu_search *search)
 {
     if (!search)
         return;
-    lw_free(search->noise);
     lw_free(search->least_noise);
     lw_free(search->cells);
     lw_free(search);
@@ -113,7 +129,7 @@ static struct lw_cpu_outputs outputs_of(const struct lw_cpu_segment *s, int filt
 static void set_noise(const struct lw_cpu_segment *s, int c, int64_t begin, int64_t most, struct lw_cpu_outputs *outputs)
 {
     const int64_t row = noise_row(s, c, begin, most, &outputs->end);
-    outputs->noise = s->ols->search->noise[row * s->ols->spec.ols.n_filters + outputs->first.filter];
+    outputs->noise = held_noise(s->ols->search, row, outputs->first.filter);
 }
 
 static void find_crossings(const struct lw_cpu_segment *s, int filter, int c, const void *y)
@@ -182,31 +198,69 @@ static struct lw_cpu_best best_of(const struct lw_cpu_segment *s, int c)
     return (struct lw_cpu_best){at, (double *)(void *)strengths, (int32_t *)(void *)filters};
 }
 
-static void keep_best(const struct lw_cpu_segment *s, int filter, int c, const void *y)
+/* Let `count` outputs y of one filter, from output `begin` of the segment on, compete with the best ones.
+ * @param filter  number in the bank */
+static void compete(const struct lw_cpu_segment *s, int c, int64_t begin, int64_t count, int32_t filter, const void *y)
 {
     const struct lw_cpu_ols *const ols = s->ols;
     const struct lw_cpu_best best = best_of(s, c);
     const int width = ols->shape.series_width;
     const size_t bytes = (size_t)width * ols->shape.kernels->real_bytes;
-    for (int64_t begin = 0, end; begin < s->n_outputs; begin = end) {
-        const int64_t row = noise_row(s, c, begin, s->n_outputs, &end);
-        const double noise = ols->search->noise[row * ols->spec.ols.n_filters + filter];
-        const struct lw_cpu_best its = {(char *)best.values + (size_t)begin * bytes, best.strengths + begin, best.filters + begin};
+    const char *const from = y;
+    for (int64_t at = begin, end; at < begin + count; at = end) {
+        const int64_t row = noise_row(s, c, at, begin + count, &end);
+        const double noise = bank_noise(ols->search, row, filter);
+        const struct lw_cpu_best its = {(char *)best.values + (size_t)at * bytes, best.strengths + at, best.filters + at};
         if (noise > 0)
-            ols->shape.kernels->keep_best((const char *)y + (size_t)begin * bytes, end - begin, width, ols->spec.ols.search.sign,
+            ols->shape.kernels->keep_best(from + (size_t)(at - begin) * bytes, end - at, width, ols->spec.ols.search.sign,
                                           ols->search->least_noise[row] / noise, filter, &its);
     }
 }
 
-/* Copy the segment's values of a channel to their places in a product of one plane. */
-static void put_row(const struct lw_cpu_segment *s, int product, int c, const void *values)
+static void keep_best(const struct lw_cpu_segment *s, int filter, int c, const void *y)
+{
+    if (filter < s->ols->search->n)
+        compete(s, c, 0, s->n_outputs, (int32_t)(s->ols->search->first + filter), y);
+}
+
+/* The segment's places in a product of one plane. */
+struct row {
+    char *first;
+    int64_t stride;             /* places from output to output */
+    size_t bytes;
+};
+
+static struct row row_of(const struct lw_cpu_segment *s, int product, int c)
 {
     const struct lw_block *const block = &s->slot->block;
     const bool is_fast = s->ols->spec.layout == LW_TIME_FAST;
-    const int64_t channel = s->channel + c, stride = is_fast ? 1 : block->n_channels;
+    const int64_t channel = s->channel + c;
     const int64_t at = is_fast ? channel * block->count + s->first : s->first * block->n_channels + channel;
     const size_t bytes = lw_type_bytes(s->ols->plan.products[product].type);
-    lw_cpu_pick((char *)s->slot->products[product].data + (size_t)at * bytes, stride, values, 1, s->n_outputs, bytes);
+    return (struct row){(char *)s->slot->products[product].data + (size_t)at * bytes, is_fast ? 1 : block->n_channels, bytes};
+}
+
+/* Copy the segment's values of a channel to their places. */
+static void put_row(const struct lw_cpu_segment *s, int product, int c, const void *values)
+{
+    const struct row row = row_of(s, product, c);
+    lw_cpu_pick(row.first, row.stride, values, 1, s->n_outputs, row.bytes);
+}
+
+/* Begin with the best outputs of the filters before, which the slot holds. */
+static void recall_best(const struct lw_cpu_segment *s, int c)
+{
+    const struct row values = row_of(s, s->ols->search->best_value, c), filters = row_of(s, s->ols->search->best_filter, c);
+    char *const earlier = s->lane->y;           /* no outputs are there yet */
+    lw_cpu_pick(earlier, 1, values.first, values.stride, s->n_outputs, values.bytes);
+    const int32_t *const filter = (const int32_t *)(const void *)filters.first;
+    for (int64_t begin = 0, end; begin < s->n_outputs; begin = end) {
+        const int32_t its = filter[begin * filters.stride];
+        for (end = begin + 1; end < s->n_outputs && filter[end * filters.stride] == its; end++)
+            ;
+        if (its >= 0)
+            compete(s, c, begin, end - begin, its, earlier + (size_t)begin * values.bytes);
+    }
 }
 
 /* ---- blocks -------------------------------------------------------------------------------------------------------- */
@@ -332,6 +386,8 @@ void lw_cpu_segment_search_begin(const struct lw_cpu_segment *s)
             best.strengths[i] = -INFINITY;
             best.filters[i] = -1;
         }
+        if (s->slot->goes_on)
+            recall_best(s, c);
     }
 }
 

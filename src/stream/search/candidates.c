@@ -39,6 +39,7 @@ struct lw_candidates {
     struct lw_peak *peaks;              /* [most_rows] peaks of the part done last */
     int64_t n_peaks;                    /* number of these peaks */
     int64_t n_crossings;                /* crossings of the part done last, in the slot's table */
+    int64_t values;                     /* values of an output of one filter: the pixels of a row, or 1 */
     int64_t n_part;                     /* outputs of the part done last, of its filters; 0: no part was done */
     int64_t n_crossed, n_values;        /* crossings and outputs in the blocks so far, of all filters and ranks */
     bool is_crowded;                    /* too many crossings: the run ends once some part's peaks are counted */
@@ -83,7 +84,7 @@ static void see_rows(void *context, const void *rows, int64_t n)
 
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err)
 {
-    const int64_t rows = most_rows(spec->op, spec->rounds->slice, spec->rounds->group);
+    const int64_t rows = most_rows(spec->op, spec->plan->rounds.slice, spec->plan->rounds.group);
     if (rows == 0)
         return LW_OK;
     struct lw_candidates *const candidates = lw_alloc(sizeof *candidates, "the candidates", err);
@@ -92,6 +93,7 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
     *candidates = (struct lw_candidates){
         .spec = *spec, .search = lw_op_search(&spec->setup->job.op), .product = lw_op_find_product(spec->op, LW_OP_CROSSINGS),
         .counted = lw_counted_of(spec->setup, spec->op),
+        .values = lw_plan_output_values(spec->plan),
     };
     if (!(candidates->peaks = lw_alloc_array(rows, sizeof *candidates->peaks, "the peaks of a block", err)) ||
         !(candidates->received = lw_alloc_array(SENT_ROWS, sizeof(struct lw_peak), "the peaks of other ranks", err)) ||
@@ -101,10 +103,10 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
         return LW_ESYSTEM;
     }
     memset(candidates->counts, 0, BINS * sizeof *candidates->counts);
-    const struct lw_job *const job = &spec->setup->job;
     int rc = LW_OK;
     if (lw_comm_rank(spec->setup->comm) == 0) {
-        candidates->n_seen = (job->n_outputs * job->op.n_channels - lw_rounds_all_outputs(spec->rounds)) * spec->op->n_values;
+        candidates->n_seen = (lw_grid_outputs(&spec->plan->rounds.grid) - lw_rounds_all_outputs(&spec->plan->rounds)) *
+                             candidates->values;
         if (candidates->n_seen > 0)
             rc = lw_writer_recall(spec->writer, candidates->product, spec->n_rows, see_rows, candidates, err);
     }
@@ -186,13 +188,15 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
 {
     const struct lw_slot_product *const product = &slot->products[candidates->product];
     *has_peaks = product->n_rows <= product->most_rows;
+    for (int64_t i = 0; i < product->n_rows && *has_peaks; i++)     /* the engine numbers the filters that it holds */
+        ((struct lw_crossing *)product->data)[i].filter += (int32_t)slot->block.filter;
     if (*has_peaks) {
         const struct lw_peaks_spec spec = peaks_of(candidates, part);
         const int number = lw_pipeline_number(candidates->spec.pipeline, slot);
         const int64_t n = lw_counted_drop(&candidates->counted, slot, number, product->data, product->n_rows);
         candidates->n_peaks = lw_peaks_pick(&spec, product->data, n, candidates->peaks);
         candidates->n_crossings = n;
-        candidates->n_part = part->count * part->n_channels * part->n_filters * (candidates->spec.op->n_values / spec.n_filters);
+        candidates->n_part = part->count * part->n_channels * part->n_filters * candidates->values;
     } else if (!split(candidates, *part))
         return lw_fail(err, LW_EDATA, "%" PRId64 " neighbouring outputs, from number %" PRId64 " on, are beyond --threshold %g "
                        "(half of them beyond %.4g): too many to compare at a time. Raise the threshold, or lower --cluster",
@@ -213,7 +217,7 @@ static void count_crossings(struct lw_candidates *candidates, const struct lw_sl
     if (block->count > 0)
         own = (int64_t)((double)slot->products[candidates->product].n_rows * (double)block->count / (double)(end - begin));
     candidates->n_crossed += lw_comm_sum(candidates->spec.setup->comm, own);
-    candidates->n_values += lw_rounds_outputs(candidates->spec.rounds, block->round) * op->n_values;
+    candidates->n_values += lw_rounds_outputs(&candidates->spec.plan->rounds, block->round) * candidates->values;
     candidates->is_crowded = candidates->n_crossed / HOPELESS > candidates->spec.setup->job.search.most_peaks &&
                              candidates->n_crossed > candidates->n_values / CROWDED;
 }
@@ -248,9 +252,7 @@ static double keeping_threshold(const struct lw_candidates *candidates, double m
 /* Return the fraction of all outputs that have been searched for peaks. */
 static double seen_part(const struct lw_candidates *candidates)
 {
-    const struct lw_job *const job = &candidates->spec.setup->job;
-    return (double)candidates->n_seen /
-           ((double)job->n_outputs * (double)job->op.n_channels * (double)candidates->spec.op->n_values);
+    return (double)candidates->n_seen / lw_plan_values(candidates->spec.plan);
 }
 
 /* Count peaks, and append them to the table unless there are too many. */
@@ -312,7 +314,7 @@ int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, s
     count_crossings(candidates, slot);
     const struct lw_block *const block = &slot->block;
     const struct lw_part whole = {block->first, block->count, block->channel, block->n_channels,
-                                  0, lw_op_filters(&candidates->spec.setup->job.op)};
+                                  0, (int)block->n_filters};
     bool is_done;
     candidates->n_parts = 0;
     candidates->n_peaks = candidates->n_part = 0;

@@ -12,6 +12,7 @@
 #include "io/write/writer.h"
 #include "setup/setup.h"
 #include "stream/pipeline.h"
+#include "stream/plan.h"
 
 struct lw_candidates;
 
@@ -21,7 +22,7 @@ struct lw_candidates_spec {
     const struct lw_op_plan *op;
     struct lw_pipeline *pipeline;
     struct lw_writer *writer;           /* its datasets are the job's products */
-    const struct lw_rounds *rounds;
+    const struct lw_plan *plan;
     int64_t n_rows;                     /* rows of the table that an interrupted run has left */
 };
 

@@ -83,6 +83,7 @@ static void declare(const struct lw_plan *plan, struct lw_job *job, int product)
         }
         dataset->n_dims++;
     }
+    its->product.has_filters = array->has_filters;
     lw_product_note_text(&its->product, "checksum_of", array->dataset.path);
     lw_product_note_text(&its->product, "algorithm", LW_HASH_NAME);
     lw_product_note_int(&its->product, "block_outputs", shape.unit);
@@ -168,6 +169,10 @@ void lw_sums_compute(struct lw_sums *sums, const struct lw_slot *slot, int produ
     *part = (struct lw_sums_part){.values = values, .dataset = job->n_products + job->n_given + s};
     for (int d = 0; d < its->dataset.n_dims; d++)
         part->count[d] = its->dataset.dims[d];
+    if (its->has_filters) {
+        part->first[0] = block->filter;
+        part->count[0] = block->n_filters;
+    }
     part->first[its->axis_dim] = block->first / shape.unit;
     part->count[its->axis_dim] = blocks;
     if (its->channel_dim >= 0) {

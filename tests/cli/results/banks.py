@@ -1,0 +1,114 @@
+"""Banks of filters that a rank does not hold at once: the same bytes for any memory, any number of ranks and any way to share the work.
+
+    banks.py LAPWING MPIEXEC"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tested import LAPWING, MPIEXEC, as_typed, check, finish, h5py, np, random  # noqa: E402
+
+F, M, N = 33, 1201, 40000
+
+
+def make(path):
+    with h5py.File(path, "w") as file:
+        signal = random.standard_normal((3, N)).astype("f4")
+        signal[1, 20000:20010] = np.nan
+        file["signal"], file["slow"] = signal, np.ascontiguousarray(signal.T)
+        file["int16"] = np.round(1000 * random.standard_normal((2, N))).astype("i2")
+        file["bank"] = random.standard_normal((F, M)).astype("f4")
+        file.create_dataset("packed_bank", data=random.standard_normal((F, M)).astype(">f8"), chunks=(4, 500), compression="gzip")
+        file["complex"] = (random.standard_normal((F, M)) + 1j * random.standard_normal((F, M))).astype("c8")
+        file["series"] = random.standard_normal(N)
+        file["series"].attrs["sample_rate_hz"] = 4096.0
+
+
+def cases(path):
+    def ols(signal, bank, axis, *more):
+        return ["ols", "--input", f"{path}:/{signal}", "--axis", axis, "--filters", f"{path}:/{bank}", "--threads", "1", *more]
+    search = ["--threshold", "3.5", "--cluster", "30"]
+    return {
+        "all": ols("signal", "bank", 1, "--products", "filtered,peaks,blocks,best", "--noise", "energy", *search, "--blocks", "100", "--checksum"),
+        "measured": ols("int16", "bank", 1, "--products", "peaks,best", "--noise", "measured", *search, "--correlate"),
+        "rms": ols("int16", "packed_bank", 1, "--products", "peaks", "--noise", "rms", *search, "--split", "filters"),
+        "slow": ols("slow", "packed_bank", 0, "--products", "filtered,peaks", "--noise", "energy", *search, "--precision", "double"),
+        "complex": ols("int16", "complex", 1, "--products", "filtered,best", "--mode", "full", "--sign", "both", "--checksum"),
+        "thinned": ols("signal", "bank", 1, "--decimate", "16", "--post", "power", "--boundary", "wrap"),
+        "whitened": ols("series", "bank", 0, "--whiten", "0.5", "--products", "peaks,filtered", "--noise", "measured", *search),
+        "shared": ols("int16", "bank", 1, "--products", "filtered,peaks,blocks", "--noise", "energy", *search, "--blocks", "1000", "--split",
+                      "filters", "--boundary", "reflect"),
+    }
+
+
+def run(ranks, arguments, out, *more):
+    launcher = [MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks > 1 else []
+    words, environment = as_typed([*arguments, "--overwrite", "--output", out, "--engine", "cpu", *more])
+    return subprocess.run([*launcher, LAPWING, *words], capture_output=True, text=True, timeout=300, env=environment)
+
+
+def data_of(path):
+    found = {}
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: found.update({name: item[()].tobytes()}) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def least_memory(ranks, arguments, out):
+    """The bytes of the smallest round, as the message about too little memory names them."""
+    said = run(ranks, arguments, out, "--memory", "1M").stderr
+    least = re.search(r"the smallest round needs ([0-9.]+) MiB", said)
+    check(least, f"no message about memory: {said}")
+    return float(least.group(1)) if least else 100.0
+
+
+def check_case(name, arguments, out, seen):
+    done = run(1, arguments, out)
+    if not check(done.returncode == 0, f"{name}: {done.stderr}"):
+        return
+    expected = data_of(out)
+    for ranks in (1, 3) if name not in ("all", "shared") else (1, 2, 3, 4):
+        least = least_memory(ranks, arguments, out)
+        for more in (0, 1.02, 1.2):
+            limit = ["--memory", f"{least * more + 1:.0f}M"] if more else []
+            done = run(ranks, arguments, out, *limit)
+            what = f"{name} on {ranks} ranks, {limit}"
+            if not check(done.returncode == 0, f"{what}: {done.stderr}"):
+                continue
+            held = re.search(r"(\d+) filters at a time", done.stderr)
+            seen.add(int(held.group(1)) if held else F)
+            found = data_of(out)
+            other = [key for key in expected if found.get(key) != expected[key]]
+            check(not other and found.keys() == expected.keys(), f"{what}: {other} differ")
+
+
+def check_refused(path, out):
+    for arguments, code, text in (
+            (["--products", "best"], 78, "need all filters on each rank"),
+            (["--products", "peaks", "--threshold", "4", "--cluster", "5,filters"], 78, "need all filters on each rank"),
+            (["--filters", path + ":/series"], 78, "there is only one filter")):
+        words = ["ols", "--input", path + ":/int16", "--axis", "1", *([] if "--filters" in arguments else ["--filters", path + ":/bank"])]
+        done = run(2, [*words, *arguments, "--split", "filters"], out)
+        check(done.returncode == code and text in done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
+
+
+def check_auto(path, out):
+    """Ranks share a bank that is long beside the signal."""
+    words = ["ols", "--input", path + ":/int16", "--axis", "1", "--filters", path + ":/bank"]
+    done = subprocess.run([MPIEXEC, "--oversubscribe", "-np", "2", LAPWING, "plan", *words, "--output", out], capture_output=True, text=True,
+                          timeout=100)
+    check("2, sharing the filters" in done.stdout, f"plan: {done.stdout} {done.stderr}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    path, out, seen = os.path.join(folder, "in.h5"), os.path.join(folder, "out.h5"), set()
+    make(path)
+    for name, arguments in cases(path).items():
+        check_case(name, arguments, out, seen)
+    check(1 in seen and F in seen and len(seen) > 4, f"filters at a time: {seen}")
+    check_refused(path, out)
+    check_auto(path, out)
+finish()
