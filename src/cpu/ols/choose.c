@@ -14,7 +14,7 @@
 
 /* The longest segment chosen: LONG_SEGMENT, or MOST_TAPS_PER_SEGMENT filter lengths. Longer ones mostly cost memory. */
 #define LONG_SEGMENT 65536
-#define MOST_TAPS_PER_SEGMENT 4
+#define MOST_TAPS_PER_SEGMENT 8
 
 #define MOST_SEGMENT (1 << 30)
 #define MOST_TAPS (MOST_SEGMENT / 2)
@@ -22,12 +22,19 @@
 /* Outputs of a channel that the direct method makes at a time: input and output fit the nearest cache. */
 #define DIRECT_HOP 2048
 
-/* Nanoseconds per item below, measured with tests/bench/ols_cpu on a core of a 4 GHz server processor. Only their ratios matter. */
+/* Nanoseconds per item below, measured with tests/bench/ols_cpu on a core of a 4 GHz server processor (Zen 5). The last entry of a
+ * table holds for all longer transforms, too. Transforms of 2^13 points and more are those of cpu/kernels/long.c. */
+enum { POWERS = 23 };
 struct costs {
-    double fft_point[26];       /* complex point of a transform of 2^i points */
+    double forward_point[POWERS];       /* complex point of a transform of 2^i points */
+    double inverse_point[POWERS];       /* the same of an inverse transform, without the product before it */
+    double strip_point[POWERS];         /* the same, searched strip by strip; short ones: not used */
     double product_point;       /* complex point and filter */
     double product_packed_point; /* the same with PACKED */
+    double far_byte;            /* byte of a large bank's spectra, from memory */
     double load_real, store_real;       /* working real: conversion, screening, mirror image */
+    double far_store_real;      /* added to store_real behind a segment that has left the caches */
+    double peak_real, best_real, block_real;    /* working real: search for peaks, the best filter, statistics of blocks */
     double vector_product;      /* one fused multiply-add of a whole vector */
     double transposed_real;     /* time slow: real in and out */
     double spilled_real;        /* time slow: the same, per SPILL_BYTES of a tile of channels */
@@ -37,26 +44,40 @@ struct costs {
 #define SPILL_BYTES (256 << 10)
 #define MOST_SPILLS 8
 
+/* A bank of so many bytes does not stay in the caches. Long transforms fetch HIDDEN_BYTES of it per point while they compute. */
+#define FAR_BYTES (12 << 20)
+#define HIDDEN_BYTES 4
+
+/* A segment whose buffers have so many bytes has left the caches when its outputs are stored. */
+#define FAR_SEGMENT (8 << 20)
+
+#define SHORT_FLOATS 9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 1.1, 0.9, 0.53, 0.57, 0.63, 0.84
+#define SHORT_DOUBLES 9, 5, 2.5, 1.6, 1.2, 1.0, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.8
+
 static const struct costs single_costs = {
-    .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 1.1, 0.9, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4,
-                  3.1, 3.9, 6.3, 6.5, 7, 8, 9},
-    .product_point = 0.15, .product_packed_point = 0.28, .load_real = 0.15, .store_real = 0.1, .vector_product = 0.3,
+    .forward_point = {SHORT_FLOATS, 0.76, 0.75, 0.86, 0.92, 1.0, 1.1, 1.5, 2.3, 2.6, 2.8},
+    .inverse_point = {SHORT_FLOATS, 0.83, 0.83, 0.95, 0.97, 1.1, 1.2, 1.7, 2.4, 2.7, 2.9},
+    .strip_point = {SHORT_FLOATS, 0.82, 0.82, 0.93, 0.94, 1.06, 1.13, 1.4, 1.9, 2.2, 2.4},
+    .product_point = 0.15, .product_packed_point = 0.28, .far_byte = 0.023, .load_real = 0.15, .store_real = 0.1,
+    .far_store_real = 0.1, .peak_real = 0.05, .best_real = 0.2, .block_real = 0.2, .vector_product = 0.3,
     .transposed_real = 0.2, .spilled_real = 0.12,
 };
 static const struct costs double_costs = {
-    .fft_point = {9, 5, 2.5, 1.6, 1.2, 1.0, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.8, 2.0, 2.0, 3.0, 3.8, 4.6, 5.0, 6.2,
-                  8, 12, 13, 14, 16, 18},
-    .product_point = 0.3, .product_packed_point = 0.55, .load_real = 0.3, .store_real = 0.2, .vector_product = 0.3,
+    .forward_point = {SHORT_DOUBLES, 1.25, 1.5, 1.7, 1.8, 1.95, 2.4, 4.1, 4.7, 4.9, 5.2},
+    .inverse_point = {SHORT_DOUBLES, 1.3, 1.5, 1.8, 1.9, 2.0, 2.7, 4.1, 5.1, 5.4, 5.7},
+    .strip_point = {SHORT_DOUBLES, 1.2, 1.4, 1.75, 1.8, 2.0, 2.3, 3.3, 4.2, 4.5, 4.8},
+    .product_point = 0.3, .product_packed_point = 0.55, .far_byte = 0.023, .load_real = 0.3, .store_real = 0.2,
+    .far_store_real = 0.2, .peak_real = 0.1, .best_real = 0.3, .block_real = 0.25, .vector_product = 0.3,
     .transposed_real = 0.4, .spilled_real = 0.24,
 };
 
-static double fft_cost(const struct costs *costs, int64_t points)
+/* Return the nanoseconds of a transform. */
+static double fft_cost(const double *point_costs, int64_t points)
 {
-    const int last = (int)(sizeof costs->fft_point / sizeof *costs->fft_point) - 1;
     const int power = 63 - __builtin_clzll((unsigned long long)points);
     const int64_t odd_part = points >> __builtin_ctzll((unsigned long long)points);
     const double slower = odd_part > 1 ? 2 : 1;         /* FFTW's estimated plans of other lengths are slower */
-    return slower * (double)points * costs->fft_point[power < last ? power : last];
+    return slower * (double)points * point_costs[power < POWERS ? power : POWERS - 1];
 }
 
 /* Return the nanoseconds per real, in or out, for transposing a tile of channels; 0 if time is fast. */
@@ -70,31 +91,51 @@ static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape
     return costs->transposed_real + costs->spilled_real * (spills < MOST_SPILLS ? spills : MOST_SPILLS);
 }
 
-/* Return the nanoseconds for one segment of one channel and all filters. */
-static double segment_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape, bool taps_complex)
+/* Return the nanoseconds of one filter's product and inverse transform. */
+static double filter_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape, bool is_only_searched)
 {
+    const bool is_packed = shape->method == LW_CPU_OLS_PACKED, is_long = shape->kernels->fft_shape(shape->points).rows > 1;
+    const double points = (double)shape->points, point_bytes = (double)shape->kernels->real_bytes * (is_packed ? 4 : 2);
+    const double far_bytes = point_bytes * points * (double)shape->n_bank < FAR_BYTES ? 0
+                             : is_long ? point_bytes - HIDDEN_BYTES : point_bytes;
+    return fft_cost(is_only_searched && is_long ? costs->strip_point : costs->inverse_point, shape->points) +
+           points * ((is_packed ? costs->product_packed_point : costs->product_point) + far_bytes * costs->far_byte);
+}
+
+/* Return the nanoseconds per real of what is made of a filter's outputs. */
+static double products_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape, unsigned products)
+{
+    const double segment = 2 * (double)(shape->points * (int64_t)shape->kernels->real_bytes) * 4;
+    const double store = costs->store_real + (segment < FAR_SEGMENT ? 0 : costs->far_store_real) + tile_cost(costs, shape);
+    return (products & LW_FILTERED ? store : 0) + (products & LW_PEAKS ? costs->peak_real : 0) +
+           (products & LW_BEST ? costs->best_real : 0) + (products & LW_BLOCKS ? costs->block_real : 0);
+}
+
+/* Return the nanoseconds for one segment of one channel and all filters. */
+static double segment_cost(const struct costs *costs, const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
+{
+    const unsigned products = lw_search_products(&spec->ols.search);
     const double reals_in = (double)(shape->length * shape->width);
     const double reals_out = (double)(shape->hop * shape->width * shape->rate);
-    const double points = (double)shape->points;
-    double per_filter = (costs->store_real + tile_cost(costs, shape)) * reals_out;
+    double per_filter = products_cost(costs, shape, products) * reals_out;
     double once = (costs->load_real + tile_cost(costs, shape)) * reals_in;
     if (shape->method == LW_CPU_OLS_DIRECT) {
         const double per_vector = (double)shape->kernels->direct_step / 8, reals = (double)(shape->hop * shape->width);
-        per_filter += reals * (double)shape->n_taps * (taps_complex ? 2 : 1) * costs->vector_product / per_vector;
+        per_filter += reals * (double)shape->n_taps * (spec->ols.taps_complex ? 2 : 1) * costs->vector_product / per_vector;
     } else {
-        once += fft_cost(costs, shape->points);
-        per_filter += fft_cost(costs, shape->points) +
-                      points * (shape->method == LW_CPU_OLS_PACKED ? costs->product_packed_point : costs->product_point);
+        once += fft_cost(costs->forward_point, shape->points);
+        per_filter += filter_cost(costs, shape, products == LW_PEAKS);
     }
     return once + per_filter * (double)shape->n_bank;
 }
 
+/* Return the nanoseconds per output. The last segment of an axis is computed whole. */
 static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
 {
     const struct costs *const costs = spec->precision == LW_DOUBLE ? &double_costs : &single_costs;
-    const bool is_cut = shape->method != LW_CPU_OLS_DIRECT && spec->n_outputs > 0 && spec->n_outputs < shape->hop;
-    const double used = (double)(is_cut ? spec->n_outputs : shape->hop);
-    return segment_cost(costs, shape, spec->ols.taps_complex) / (used * (double)shape->n_bank);
+    const bool is_cut = shape->method != LW_CPU_OLS_DIRECT && spec->n_outputs > 0;
+    const double used = is_cut ? (double)spec->n_outputs / (double)lw_divide_up(spec->n_outputs, shape->hop) : (double)shape->hop;
+    return segment_cost(costs, spec, shape) / (used * (double)shape->n_bank);
 }
 
 struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment)
