@@ -338,8 +338,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     if (c->every > 1 && !(lw_search_products(&c->search) & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--decimate %d only affects the product convolved: add it to --products, or leave "
                        "--decimate out", c->every);
-    const struct lw_stored_taps kernel = lw_stored_doubles(c->kernel, c->kernel_complex);
-    return lw_search_make_noise(job, &c->search, 1, &kernel, c->kernel_rows * c->kernel_columns, err);
+    return LW_OK;
 }
 
 /* ---- result --------------------------------------------------------------------------------------------------------- */
@@ -468,7 +467,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, struct 
         (rc = lw_job_choose_output_type(given, input->type.is_complex || job->op.conv2d.kernel_complex, &job->op, err)) ||
         (rc = choose_boundary(given, job, err)) ||
         (rc = choose_origin(given, job, err)) ||
-        (rc = choose_search(given, job, err)) ||
+        (rc = choose_search(given, job, err)) || (rc = lw_search_make_noise(job, comm, &job->op.conv2d.search, err)) ||
         (rc = choose_outputs(given, job, err)) ||
         (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
         return rc;

@@ -352,7 +352,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, struct 
                                         err)) ||
         (rc = choose_search(given, job, err)) || (rc = choose_outputs(given, job, err)) ||
         (rc = choose_stretches(given, job, err)) ||
-        (rc = lw_search_make_noise(job, &ols->search, ols->n_filters, &ols->taps, ols->n_taps, err)))
+        (rc = lw_search_make_noise(job, comm, &ols->search, err)))
         return rc;
     if (lw_comm_rank(comm) == 0) {
         lw_job_warn_if_long(job, "the filters are", ols->n_taps, job->n_samples);

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_FILTERS = 1 << 20 };
@@ -22,8 +23,6 @@ struct lw_made_filters {
     struct lw_bank bank;
     struct lw_bank_attributes attributes;       /* attributes of /filters; rank 0 only */
 };
-
-static int parts_of(const struct lw_ols_spec *ols) { return ols->taps_complex ? 2 : 1; }
 
 /* ---- from a file ----------------------------------------------------------------------------------------------------- */
 
@@ -60,12 +59,29 @@ static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps,
     return rc;
 }
 
+/* Return whether the ranks hold the bank whole, as it is stored: it takes less than a quarter of what they may use, or more than
+ * some filters at a time are needed. LAPWING_BANK_BYTES sets the limit for tests. The same on all ranks. */
+static bool holds_whole(const struct lw_options *given, struct lw_comm *comm, const struct lw_job *job)
+{
+    const char *const limit = getenv("LAPWING_BANK_BYTES"), *const products = lw_options_text(given, "products");
+    const int ranks = lw_comm_node_size(comm);
+    const int64_t memory = lw_options_int(given, "memory");
+    const double most = limit ? atof(limit) : memory > 0 ? (double)memory / 4 * ranks : (double)lw_memory_available().bytes / 5;
+    const bool fits = lw_comm_min(comm, (double)lw_whole_bytes(&job->bank) <= most) > 0;
+    const bool has_noise = products && (strstr(products, "peaks") || strstr(products, "best"));
+    const int noise = lw_options_given(given, "noise") ? lw_options_choice(given, "noise") : LW_NOISE_MEASURED;
+    const bool is_measured = has_noise && noise != LW_NOISE_GIVEN && noise != LW_NOISE_ENERGY;
+    const bool needs_all = is_measured || lw_options_given(given, "whiten") || lw_options_int(given, "decimate") > 1 ||
+                           lw_options_flag(given, "cluster-filters") || lw_options_given(given, "mask");
+    return fits || needs_all;
+}
+
 /* Read the filters of --filters. @param reference  set as by find_reference, on every rank */
 static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_pool *pool, struct lw_job *job,
                         int64_t *reference, struct lw_error *err)
 {
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    int rc = lw_whole_read(comm, pool, lw_options_text(given, "filters"), 2, &job->bank, err);
+    int rc = lw_whole_open(comm, pool, lw_options_text(given, "filters"), 2, &job->bank, err);
     if (rc)
         return rc;
     *info = job->bank.info;
@@ -88,15 +104,9 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
                     ols->n_filters, ols->n_taps);
     if ((rc = check_rate(given, &job->inputs[0], info, err)))
         return rc;
-    ols->taps = (struct lw_stored_taps){job->bank.data, job->bank.type, lw_options_flag(given, "correlate")};
-    const int64_t bad = lw_whole_not_finite(comm, &job->bank);
-    if (bad >= 0) {
-        double tap[2];
-        const struct lw_stored_taps its = lw_stored_from(&ols->taps, 1, bad);
-        lw_type_numbers(its.type, its.data, parts_of(ols), tap);
-        return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s is %f: filters must be finite",
-                       bad % ols->n_taps, bad / ols->n_taps, lw_dataset_name(info).text, isfinite(tap[0]) ? tap[1] : tap[0]);
-    }
+    ols->taps = (struct lw_stored_taps){NULL, job->bank.type, lw_options_flag(given, "correlate")};
+    if (holds_whole(given, comm, job) && (rc = lw_job_hold_filters(job, comm, err)))
+        return rc;
     rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? find_reference(info, ols->n_taps, reference, err) : LW_OK, err);
     lw_comm_broadcast(comm, reference, sizeof *reference);
     return rc;

@@ -5,6 +5,7 @@
 #include "base/proc.h"
 #include "options/words.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,31 +34,37 @@ static bool is_same_shape(const struct lw_dataset_info *a, const struct lw_datas
     return a->n_dims == b->n_dims && memcmp(a->dims, b->dims, (size_t)a->n_dims * sizeof *a->dims) == 0 && a->n_dims <= 2;
 }
 
-/* Read this rank's share of the rows. */
-static int read_share(struct lw_reader *reader, struct lw_whole *whole, struct lw_error *err)
+/* Read rows [begin, end) in reads of at most `most` rows. @param into  memory of row `begin` */
+static int read_rows(const struct lw_whole *whole, int64_t begin, int64_t end, char *into, struct lw_error *err)
 {
-    int64_t begin, end;
-    lw_shared_part(&whole->memory, &begin, &end);
-    const int64_t row_bytes = whole->memory.row_bytes, most = lw_max64(1, READ_BYTES / row_bytes);
+    const int64_t row_bytes = lw_whole_row_bytes(whole), most = lw_max64(1, READ_BYTES / row_bytes);
     const struct lw_view_spec view = {
         .axis = whole->info.n_dims - 1, .count = whole->row, .channels = {0, whole->rows, 1}, .max_axis = whole->row,
         .max_channels = lw_min64(most, whole->rows), .chunks = LW_CHUNKS_WHOLE,
     };
-    int rc = begin < end ? lw_reader_select(reader, &view, err) : LW_OK;
+    int rc = begin < end ? lw_reader_select(whole->reader, &view, err) : LW_OK;
     for (int64_t at = begin; rc == LW_OK && at < end; at += most) {
         const struct lw_slab slab = {
-            .count = whole->row, .channel = at, .n_channels = lw_min64(most, end - at),
-            .into = (char *)whole->memory.data + at * row_bytes, .into_axis = whole->row,
+            .count = whole->row, .channel = at, .n_channels = lw_min64(most, end - at), .into = into + (at - begin) * row_bytes,
+            .into_axis = whole->row,
         };
-        rc = lw_reader_read(reader, &slab, err);
+        rc = lw_reader_read(whole->reader, &slab, err);
     }
     return rc;
 }
 
 static int create_memory(struct lw_comm *comm, struct lw_whole *whole, struct lw_error *err)
 {
-    const int64_t row_bytes = whole->row * (int64_t)lw_type_bytes(whole->type);
-    return lw_shared_create(comm, whole->rows, row_bytes, lw_dataset_name(&whole->info).text, &whole->memory, err);
+    return lw_shared_create(comm, whole->rows, lw_whole_row_bytes(whole), lw_dataset_name(&whole->info).text, &whole->memory, err);
+}
+
+/* Make all rows known to all ranks, once each has filled its share. */
+static void complete(struct lw_whole *whole)
+{
+    lw_shared_complete(&whole->memory);
+    whole->data = whole->memory.data;
+    whole->first = 0;
+    whole->n = whole->rows;
 }
 
 /* Read the numbers of a type that no sample has, as float64. */
@@ -72,19 +79,19 @@ static int read_numbers(struct lw_comm *comm, const char *name, int most_dims, s
         const size_t row_bytes = (size_t)out->memory.row_bytes;
         memcpy((char *)out->memory.data + (size_t)begin * row_bytes, (const char *)values + (size_t)begin * row_bytes,
                (size_t)(end - begin) * row_bytes);
-        lw_shared_complete(&out->memory);
+        complete(out);
     }
     lw_free(values);
     return rc;
 }
 
-int lw_whole_read(struct lw_comm *comm, struct lw_pool *pool, const char *name, int most_dims, struct lw_whole *out,
+int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, int most_dims, struct lw_whole *out,
                   struct lw_error *err)
 {
     struct lw_reader *reader = NULL;
     struct lw_error unread = {0};
     *out = (struct lw_whole){.rows = 1};
-    int rc = lw_reader_examine_numbers(comm, name, most_dims, &out->info, err);
+    const int rc = lw_reader_examine_numbers(comm, name, most_dims, &out->info, err);
     if (rc)
         return rc;
     const struct lw_dataset_info *const info = &out->info;
@@ -98,24 +105,76 @@ int lw_whole_read(struct lw_comm *comm, struct lw_pool *pool, const char *name, 
     }
     if (opened == LW_OK && is_same_shape(lw_reader_info(reader), info)) {
         out->type = lw_reader_info(reader)->type;
-        rc = create_memory(comm, out, err);
-        if (rc == LW_OK && (rc = lw_comm_agree(comm, read_share(reader, out, err), err)) == LW_OK)
-            lw_shared_complete(&out->memory);
-    } else {
-        rc = read_numbers(comm, name, most_dims, out, err);
+        out->reader = reader;
+        return LW_OK;
     }
-    if (opened == LW_OK)
-        lw_reader_close(reader);
-    out->data = out->memory.data;
+    lw_reader_close(reader);
+    return read_numbers(comm, name, most_dims, out, err);
+}
+
+int64_t lw_whole_row_bytes(const struct lw_whole *whole) { return whole->row * (int64_t)lw_type_bytes(whole->type); }
+
+int64_t lw_whole_bytes(const struct lw_whole *whole) { return whole->rows * lw_whole_row_bytes(whole); }
+
+int lw_whole_hold(struct lw_comm *comm, struct lw_whole *whole, struct lw_error *err)
+{
+    int64_t begin, end;
+    if (lw_whole_is_held(whole))
+        return LW_OK;
+    int rc = create_memory(comm, whole, err);
     if (rc)
-        lw_whole_release(out);
+        return rc;
+    lw_shared_part(&whole->memory, &begin, &end);
+    rc = read_rows(whole, begin, end, (char *)whole->memory.data + begin * whole->memory.row_bytes, err);
+    if ((rc = lw_comm_agree(comm, rc, err)))
+        return rc;
+    complete(whole);
+    lw_reader_close(whole->reader);
+    whole->reader = NULL;
+    return LW_OK;
+}
+
+int lw_whole_reserve(struct lw_whole *whole, int64_t most_rows, struct lw_error *err)
+{
+    if (lw_whole_is_held(whole) || most_rows <= whole->most_rows)
+        return LW_OK;
+    lw_free(whole->part);
+    whole->n = whole->most_rows = 0;
+    if (!(whole->part = lw_alloc_array(most_rows, (size_t)lw_whole_row_bytes(whole), lw_dataset_name(&whole->info).text, err)))
+        return LW_ESYSTEM;
+    whole->most_rows = most_rows;
+    return LW_OK;
+}
+
+int lw_whole_take(struct lw_whole *whole, int64_t first, int64_t n, struct lw_error *err)
+{
+    if (first >= whole->first && first + n <= whole->first + whole->n)
+        return LW_OK;
+    assert(n <= whole->most_rows);
+    whole->n = 0;
+    const int rc = read_rows(whole, first, first + n, whole->part, err);
+    if (rc == LW_OK) {
+        whole->data = whole->part;
+        whole->first = first;
+        whole->n = n;
+    }
     return rc;
+}
+
+const void *lw_whole_row(const struct lw_whole *whole, int64_t row)
+{
+    return (const char *)whole->data + (row - whole->first) * lw_whole_row_bytes(whole);
 }
 
 void lw_whole_release(struct lw_whole *whole)
 {
+    lw_reader_close(whole->reader);
+    lw_free(whole->part);
     lw_shared_destroy(&whole->memory);
+    whole->reader = NULL;
+    whole->part = NULL;
     whole->data = NULL;
+    whole->n = whole->most_rows = 0;
 }
 
 /* Return the number of the first value of a row that is not finite; -1: there is none. */
@@ -123,7 +182,7 @@ static int64_t find_in_row(const struct lw_whole *whole, int64_t row)
 {
     enum { BLOCK = 1024 };
     const int parts = whole->type.is_complex ? 2 : 1;
-    const char *const stored = (const char *)whole->data + row * whole->memory.row_bytes;
+    const char *const stored = lw_whole_row(whole, row);
     double numbers[BLOCK];
     for (int64_t at = 0, count; at < whole->row; at += count) {
         count = lw_min64(BLOCK / parts, whole->row - at);
@@ -138,16 +197,16 @@ static int64_t find_in_row(const struct lw_whole *whole, int64_t row)
     return -1;
 }
 
-int64_t lw_whole_not_finite(struct lw_comm *comm, const struct lw_whole *whole)
+int64_t lw_whole_not_finite(const struct lw_whole *whole, int64_t begin, int64_t end)
 {
-    int64_t begin, end, found = INT64_MAX;
-    lw_shared_part(&whole->memory, &begin, &end);
+    int64_t found = INT64_MAX;
     const int n_threads = (int)lw_max64(1, lw_min64(lw_proc_cores(), end - begin));
+    if (lw_scalar_is_integer(whole->type.scalar))
+        return -1;
 #pragma omp parallel for num_threads(n_threads) schedule(static) reduction(min : found)
     for (int64_t row = begin; row < end; row++) {
-        const int64_t first = lw_scalar_is_integer(whole->type.scalar) ? -1 : find_in_row(whole, row);
+        const int64_t first = find_in_row(whole, row);
         found = first >= 0 ? lw_min64(found, first) : found;
     }
-    found = lw_comm_min(comm, found);
     return found == INT64_MAX ? -1 : found;
 }

@@ -1,6 +1,8 @@
-/* whole.h - a dataset that every rank needs whole, such as a bank of filters, in its stored type.
+/* whole.h - a dataset whose rows every rank needs, such as a bank of filters, in its stored type: all rows, or some at a time.
  *
- * Each rank reads its share of the rows by its pool's threads; ranks of one node hold the data once (comm/shared.h). */
+ *     open  ->  hold (all rows; each rank reads its share by its pool's threads, ranks of one node hold them once: comm/shared.h)
+ *           or  take (some rows, read by this rank for itself) ... take
+ *           ->  release */
 #pragma once
 
 #include "comm/shared.h"
@@ -8,19 +10,42 @@
 
 struct lw_whole {
     struct lw_dataset_info info;        /* description of the dataset as it is stored */
-    struct lw_type type;                /* type of the data in memory; the reader's type, or float64 */
+    struct lw_type type;                /* type of the rows in memory; the reader's type, or float64 */
     int64_t rows, row;                  /* all dimensions but the last; values of a row, the last dimension */
-    const void *data;                   /* [rows x row]; every rank must leave it as it is */
-    struct lw_shared memory;            /* owned; holds `data` */
+    const void *data;                   /* rows [first, first + n) in memory; every rank must leave them as they are */
+    int64_t first, n;
+    struct lw_shared memory;            /* owned; holds all rows, once they are held */
+    struct lw_reader *reader;           /* owned; NULL once all rows are held */
+    void *part;                         /* owned; room for most_rows rows that are taken */
+    int64_t most_rows;
 };
 
-/** Read a dataset of 1 to `most_dims` dimensions. Types that are no type of samples are given as float64. Errors: those of
- * lw_reader_read_numbers. Collective.
- * @param pool  threads that read; NULL: the format's library reads */
-int lw_whole_read(struct lw_comm *comm, struct lw_pool *pool, const char *name, int most_dims, struct lw_whole *out,
+/** Open a dataset of 1 to `most_dims` dimensions. Types that are no type of samples are given as float64; such datasets are held at
+ * once. Errors: those of lw_reader_read_numbers. Collective.
+ * @param pool  threads that read, borrowed until release; NULL: the format's library reads */
+int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, int most_dims, struct lw_whole *out,
                   struct lw_error *err);
-void lw_whole_release(struct lw_whole *whole);              /* Collective; nothing was read: legal */
 
-/** Find the first value that is not finite, of all ranks. Each rank looks at its share. Collective.
+/** Return the bytes of a row, and of all rows. */
+int64_t lw_whole_row_bytes(const struct lw_whole *whole);
+int64_t lw_whole_bytes(const struct lw_whole *whole);
+
+/** Hold all rows. LW_ESYSTEM, LW_EIO, LW_EDATA. Collective. */
+int lw_whole_hold(struct lw_comm *comm, struct lw_whole *whole, struct lw_error *err);
+static inline bool lw_whole_is_held(const struct lw_whole *whole) { return !whole->reader; }
+
+/** Make room for the rows that are taken at a time. LW_ESYSTEM. Not collective. */
+int lw_whole_reserve(struct lw_whole *whole, int64_t most_rows, struct lw_error *err);
+
+/** Have rows [first, first + n) in memory: nothing is done if they are there. Otherwise n is at most the room reserved. LW_EIO,
+ * LW_EDATA. Not collective. */
+int lw_whole_take(struct lw_whole *whole, int64_t first, int64_t n, struct lw_error *err);
+
+/** Return a row in memory. */
+const void *lw_whole_row(const struct lw_whole *whole, int64_t row);
+
+void lw_whole_release(struct lw_whole *whole);              /* Collective; nothing was opened: legal */
+
+/** Find the first value of rows [begin, end), which are in memory, that is not finite. Not collective.
  * @return  its number among all values; -1: all are finite */
-int64_t lw_whole_not_finite(struct lw_comm *comm, const struct lw_whole *whole);
+int64_t lw_whole_not_finite(const struct lw_whole *whole, int64_t begin, int64_t end);

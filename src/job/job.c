@@ -1,6 +1,8 @@
 #include "job/job.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -74,5 +76,50 @@ int lw_job_check_inputs(const struct lw_job *job, struct lw_error *err)
         if (rc)
             return rc;
     }
+    return LW_OK;
+}
+
+/* ---- filters ---------------------------------------------------------------------------------------------------------- */
+
+/* Refuse filters [first, first + n) of the bank, which are in memory, if a tap is not finite. */
+static int check_finite(const struct lw_job *job, int64_t first, int64_t n, struct lw_error *err)
+{
+    const struct lw_whole *const bank = &job->bank;
+    const int64_t bad = lw_whole_not_finite(bank, first, first + n);
+    if (bad < 0)
+        return LW_OK;
+    double tap[2];
+    const struct lw_stored_taps its = {lw_whole_row(bank, bad / bank->row), bank->type, false};
+    const struct lw_stored_taps at = lw_stored_from(&its, 1, bad % bank->row);
+    lw_type_numbers(at.type, at.data, at.type.is_complex ? 2 : 1, tap);
+    return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s is %f: filters must be finite", bad % bank->row,
+                   bad / bank->row, lw_dataset_name(&bank->info).text, isfinite(tap[0]) ? tap[1] : tap[0]);
+}
+
+int lw_job_hold_filters(struct lw_job *job, struct lw_comm *comm, struct lw_error *err)
+{
+    struct lw_whole *const bank = &job->bank;
+    int64_t begin, end;
+    int rc = lw_whole_hold(comm, bank, err);
+    if (rc)
+        return rc;
+    lw_shared_part(&bank->memory, &begin, &end);
+    job->op.ols.taps.data = bank->data;
+    return lw_comm_agree(comm, check_finite(job, begin, end - begin, err), err);
+}
+
+int lw_job_take_filters(struct lw_job *job, int64_t first, int64_t n, struct lw_stored_taps *taps, struct lw_error *err)
+{
+    const struct lw_ols_spec *const ols = &job->op.ols;
+    int rc;
+    if (ols->taps.data) {
+        *taps = lw_stored_from(&ols->taps, ols->n_taps, first);
+        return LW_OK;
+    }
+    if ((rc = lw_whole_reserve(&job->bank, n, err)) || (rc = lw_whole_take(&job->bank, first, n, err)) ||
+        (rc = check_finite(job, first, n, err)))
+        return rc;
+    *taps = ols->taps;
+    taps->data = lw_whole_row(&job->bank, first);
     return LW_OK;
 }

@@ -104,7 +104,8 @@ struct lw_job {
     struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* the signal, the filters and a mask, for the provenance */
     const char *input_names[LW_JOB_INPUTS];             /* "input", "filters", "mask"; static storage */
     int n_inputs;
-    struct lw_whole bank;               /* owned; filters of a file, to which op.ols.taps points; empty: there are none */
+    struct lw_whole bank;               /* owned; filters of a file. If all are held, op.ols.taps points there; else it has no data,
+                                           and lw_job_take_filters reads some filters at a time */
     double *taps;                       /* owned; taps that the job made, or a kernel */
     double *noise;                      /* owned; sigma, to which lw_search.noise points and which has its shape; NULL: none */
     struct lw_made_filters *made;       /* owned; description of filters that the job made itself; NULL: it read them */
@@ -152,6 +153,14 @@ struct lw_job_ops {
     /** Make a synthetic survey for this job: input and filters, written in parallel. Collective. */
     int (*synth)(const struct lw_options *options, struct lw_comm *comm, struct lw_error *err);
 };
+
+/** Hold all filters of the bank of an overlap-save job, and set op.ols.taps.data. LW_ESYSTEM, LW_EIO, LW_EDATA: a filter cannot be
+ * read, or is not finite. Collective. */
+int lw_job_hold_filters(struct lw_job *job, struct lw_comm *comm, struct lw_error *err);
+
+/** Have filters [first, first + n) of an overlap-save job in memory, until the next call. LW_ESYSTEM, LW_EIO, LW_EDATA: a filter
+ * cannot be read, or is not finite. Not collective. @param taps  set to the first of them */
+int lw_job_take_filters(struct lw_job *job, int64_t first, int64_t n, struct lw_stored_taps *taps, struct lw_error *err);
 
 /** Add an attribute to a product; `name` and `text` must outlive the job. */
 void lw_product_note_text(struct lw_product *product, const char *name, const char *text);

@@ -112,37 +112,80 @@ int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool 
 
 /* ---- noise --------------------------------------------------------------------------------------------------------- */
 
-/* Set the noise of every channel to the root of each filter's energy, the sum of the squares of its taps. */
-static int take_energies(struct lw_job *job, int n_filters, const struct lw_stored_taps *taps, int64_t n_taps, struct lw_error *err)
+/* Set the energies of filters [begin, end), the sums of the squares of their taps. @param taps  the first of them */
+static int find_energies(const struct lw_stored_taps *taps, int64_t n_taps, int64_t begin, int64_t end, double *energies,
+                         struct lw_error *err)
 {
     const int64_t values = n_taps * (taps->type.is_complex ? 2 : 1);
-    const int n_threads = (int)lw_min64(lw_proc_cores(), n_filters);
+    const int n_threads = (int)lw_max64(1, lw_min64(lw_proc_cores(), end - begin));
     double *const work = lw_alloc_array(n_threads * values, sizeof *work, "a filter of each thread", err);
     if (!work)
         return LW_ESYSTEM;
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-    for (int f = 0; f < n_filters; f++) {
+    for (int64_t f = begin; f < end; f++) {
         double *const its = work + omp_get_thread_num() * values;
-        lw_stored_filter(taps, n_taps, f, its);
-        const double noise = sqrt(lw_taps_energy(its, values));
-        for (int64_t c = 0; c < job->op.n_channels; c++)
-            job->noise[c * n_filters + f] = noise;
+        lw_stored_filter(taps, n_taps, f - begin, its);
+        energies[f] = lw_taps_energy(its, values);
     }
     lw_free(work);
     return LW_OK;
 }
 
-int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const struct lw_stored_taps *taps,
-                         int64_t n_taps, struct lw_error *err)
+/* Bytes of filters that a rank reads at a time, of a bank that it does not hold. */
+static const int64_t piece_bytes = (int64_t)64 << 20;
+
+/* Find the energies of this rank's share of the bank. */
+static int find_share(struct lw_job *job, int rank, int n_ranks, double *energies, struct lw_error *err)
 {
+    const struct lw_ols_spec *const ols = &job->op.ols;
+    const int64_t n = ols->n_filters, begin = n * rank / n_ranks, end = n * (rank + 1) / n_ranks;
+    const int64_t row = ols->n_taps * (int64_t)lw_type_bytes(ols->taps.type), most = lw_max64(1, piece_bytes / row);
+    int rc = LW_OK;
+    for (int64_t first = begin, next; rc == LW_OK && first < end; first = next) {
+        struct lw_stored_taps taps;
+        next = ols->taps.data ? end : lw_min64(end, first + most);
+        if ((rc = lw_job_take_filters(job, first, next - first, &taps, err)) == LW_OK)
+            rc = find_energies(&taps, ols->n_taps, first, next, energies, err);
+    }
+    return rc;
+}
+
+/* Set the noise of every channel to the root of each filter's energy. The ranks share the filters. */
+static int take_energies(struct lw_job *job, struct lw_comm *comm, struct lw_error *err)
+{
+    const int n = job->op.ols.n_filters;
+    double *const energies = lw_alloc_array(n, sizeof *energies, "the energies of filters", err);
+    int rc = energies ? find_share(job, lw_comm_rank(comm), lw_comm_size(comm), energies, err) : LW_ESYSTEM;
+    if ((rc = lw_comm_agree(comm, rc, err)) == LW_OK) {
+        lw_comm_collect(comm, energies, n, 0);
+        lw_comm_broadcast(comm, energies, n * (int64_t)sizeof *energies);
+        for (int64_t c = 0; c < job->op.n_channels; c++)
+            for (int f = 0; f < n; f++)
+                job->noise[c * n + f] = sqrt(energies[f]);
+    }
+    lw_free(energies);
+    return rc;
+}
+
+int lw_search_make_noise(struct lw_job *job, struct lw_comm *comm, struct lw_search *search, struct lw_error *err)
+{
+    const int n_filters = lw_op_filters(&job->op);
+    int rc = LW_OK;
     if (!(search->products & (LW_PEAKS | LW_BEST)) || job->search.noise == LW_NOISE_GIVEN)
         return LW_OK;
     job->noise = lw_alloc_array(lw_search_stretches(search) * job->op.n_channels * n_filters, sizeof *job->noise,
                                 "the noise of channels and filters", err);
-    if (!job->noise)
-        return LW_ESYSTEM;
+    if ((rc = lw_comm_agree(comm, job->noise ? LW_OK : LW_ESYSTEM, err)))
+        return rc;
     search->noise = job->noise;
-    return job->search.noise == LW_NOISE_ENERGY ? take_energies(job, n_filters, taps, n_taps, err) : LW_OK;
+    if (job->search.noise != LW_NOISE_ENERGY)
+        return LW_OK;
+    if (job->op.kind == LW_OP_OLS)
+        return take_energies(job, comm, err);
+    const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    for (int64_t i = 0; i < job->op.n_channels; i++)
+        job->noise[i] = sqrt(lw_taps_energy(c->kernel, c->kernel_rows * c->kernel_columns * (c->kernel_complex ? 2 : 1)));
+    return LW_OK;
 }
 
 void lw_search_shape_noise(struct lw_job *job)

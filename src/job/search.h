@@ -48,10 +48,9 @@ int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool 
 /** Read --blocks. LW_EUSAGE. */
 int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *search, struct lw_error *err);
 
-/** Allocate job->noise unless sigma is 1 everywhere. LW_NOISE_ENERGY is computed here, measured noise later. LW_ESYSTEM.
- * @param taps  [n_filters x n_taps] */
-int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const struct lw_stored_taps *taps,
-                         int64_t n_taps, struct lw_error *err);
+/** Allocate job->noise unless sigma is 1 everywhere. LW_NOISE_ENERGY is computed here, measured noise later. LW_ESYSTEM;
+ * errors of lw_job_take_filters. Collective. */
+int lw_search_make_noise(struct lw_job *job, struct lw_comm *comm, struct lw_search *search, struct lw_error *err);
 
 /** Declare the dataset /noise, behind all other products, if there is job->noise. */
 void lw_search_shape_noise(struct lw_job *job);

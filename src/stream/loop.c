@@ -60,8 +60,13 @@ struct lw_loop {
 
 /* ---- before the first round ---------------------------------------------------------------------------------------- */
 
-/* Return whether the engine holds other filters in other rounds, or on other ranks. */
-static bool has_parts(const struct lw_loop *loop) { return loop->plan->rounds.held < loop->plan->rounds.grid.n_filters; }
+/* Return whether the engine gets its filters in the loop: other filters in other rounds or on other ranks, or filters that the job
+ * does not hold. */
+static bool has_parts(const struct lw_loop *loop)
+{
+    const struct lw_op_spec *const op = &loop->setup->job.op;
+    return loop->plan->rounds.held < loop->plan->rounds.grid.n_filters || (op->kind == LW_OP_OLS && !op->ols.taps.data);
+}
 
 static int open_pipeline(struct lw_loop *loop, struct lw_error *err)
 {
@@ -267,9 +272,9 @@ static int fill_filters(struct lw_loop *loop, const struct lw_block *block, stru
     if (!has_parts(loop) || block->count == 0 || (block->filter == loop->first_held && block->n_filters == loop->n_held))
         return LW_OK;
     const double start = lw_now();
-    const struct lw_ols_part part = {lw_stored_from(&ols->taps, ols->n_taps, block->filter), ols->search.noise,
-                                     (int)block->filter, (int)block->n_filters};
-    const int rc = lw_pipeline_fill(loop->pipeline, &part, err);
+    struct lw_ols_part part = {.noise = ols->search.noise, .first = (int)block->filter, .n = (int)block->n_filters};
+    int rc = lw_job_take_filters(&loop->setup->job, block->filter, block->n_filters, &part.taps, err);
+    rc = rc ? rc : lw_pipeline_fill(loop->pipeline, &part, err);
     loop->first_held = block->filter;
     loop->n_held = block->n_filters;
     loop->report->seconds[LW_LOOP_FILTERS] += lw_now() - start;

@@ -258,6 +258,9 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
         (rc = check_sizes(verify, err)) || (rc = take_measured(verify, err)))
         return rc;
     lw_reader_use(verify->reader, verify->pool);
+    if (verify->job.op.kind == LW_OP_OLS && !verify->job.op.ols.taps.data &&
+        (rc = lw_job_hold_filters(&verify->job, verify->comm, err)))
+        return rc;
     return lw_comm_agree(verify->comm, find_shape(verify, err), err);
 }
 

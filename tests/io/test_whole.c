@@ -77,6 +77,31 @@ static void write_all(const char *path)
     H5Fclose(file);
 }
 
+/* Take rows in pieces of 5, and note a hash of each row for check_hashes. */
+static uint64_t hashes[ROWS];
+
+static uint64_t hash_row(const struct lw_whole *whole, int64_t row)
+{
+    const unsigned char *const bytes = lw_whole_row(whole, row);
+    uint64_t hash = 1;
+    for (int64_t i = 0; i < lw_whole_row_bytes(whole); i++)
+        hash = hash * 0x9e3779b97f4a7c15u + bytes[i];
+    return hash;
+}
+
+static int check_taken(struct lw_whole *whole, struct lw_error *err)
+{
+    enum { PIECE = 5 };
+    int rc = lw_whole_reserve(whole, PIECE, err);
+    for (int64_t first = 0; rc == LW_OK && first < whole->rows && first < ROWS; first += PIECE) {
+        const int64_t n = whole->rows - first < PIECE ? whole->rows - first : PIECE;
+        rc = lw_whole_take(whole, first, n, err);
+        for (int64_t row = first; rc == LW_OK && row < first + n && row < ROWS; row++)
+            hashes[row] = hash_row(whole, row);
+    }
+    return rc;
+}
+
 static void check_one(struct lw_comm *comm, struct lw_pool *pool, const char *name, bool is_kept)
 {
     struct lw_error err = {0};
@@ -85,7 +110,9 @@ static void check_one(struct lw_comm *comm, struct lw_pool *pool, const char *na
     double *expected = NULL;
     int rc = lw_reader_read_numbers(comm, name, 2, &info, &expected, &err);
     CHECK(rc == LW_OK, "%s", err.message);
-    rc = rc ? rc : lw_whole_read(comm, pool, name, 2, &whole, &err);
+    rc = rc ? rc : lw_whole_open(comm, pool, name, 2, &whole, &err);
+    rc = rc ? rc : check_taken(&whole, &err);
+    rc = rc ? rc : lw_whole_hold(comm, &whole, &err);
     CHECK(rc == LW_OK, "%s", err.message);
     if (rc == LW_OK) {
         const int64_t n = whole.rows * whole.row * (whole.type.is_complex ? 2 : 1);
@@ -96,7 +123,9 @@ static void check_one(struct lw_comm *comm, struct lw_pool *pool, const char *na
         for (int64_t i = 0; i < n; i++)
             n_wrong += lw_type_number(whole.type, whole.data, i) != expected[i];
         CHECK(n_wrong == 0, "%s: %lld of %lld numbers are wrong", name, (long long)n_wrong, (long long)n);
-        CHECK(lw_whole_not_finite(comm, &whole) == -1, "%s: a number counts as not finite", name);
+        for (int64_t row = 0; row < whole.rows && row < ROWS; row++)
+            CHECK(hashes[row] == hash_row(&whole, row), "%s: row %lld differs when it is taken", name, (long long)row);
+        CHECK(lw_whole_not_finite(&whole, 0, whole.rows) == -1, "%s: a number counts as not finite", name);
         lw_whole_release(&whole);
     }
     lw_free(expected);
@@ -126,8 +155,11 @@ static void check_not_finite(struct lw_comm *comm, const char *folder)
         struct lw_error err = {0};
         struct lw_whole whole;
         snprintf(dataset, sizeof dataset, "%s:/h", name);
-        const int rc = lw_whole_read(comm, NULL, dataset, 2, &whole, &err);
-        CHECK(rc == LW_OK && lw_whole_not_finite(comm, &whole) == places[p], "NaN at %lld", (long long)places[p]);
+        int rc = lw_whole_open(comm, NULL, dataset, 2, &whole, &err);
+        rc = rc ? rc : lw_whole_hold(comm, &whole, &err);
+        CHECK(rc == LW_OK && lw_whole_not_finite(&whole, 0, ROWS) == places[p], "NaN at %lld", (long long)places[p]);
+        const int64_t next = places[p] / ROW + 1;
+        CHECK(lw_whole_not_finite(&whole, next, ROWS) == (next < ROWS ? next * ROW : -1), "NaN from row %lld on", (long long)next);
         lw_whole_release(&whole);
         lw_comm_barrier(comm);
     }

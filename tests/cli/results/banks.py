@@ -21,6 +21,7 @@ def make(path):
         file["signal"], file["slow"] = signal, np.ascontiguousarray(signal.T)
         file["int16"] = np.round(1000 * random.standard_normal((2, N))).astype("i2")
         file["bank"] = random.standard_normal((F, M)).astype("f4")
+        file["bad"] = np.where(np.arange(F * M).reshape(F, M) == 20 * M + 7, np.inf, 1).astype("f4")
         file.create_dataset("packed_bank", data=random.standard_normal((F, M)).astype(">f8"), chunks=(4, 500), compression="gzip")
         file["complex"] = (random.standard_normal((F, M)) + 1j * random.standard_normal((F, M))).astype("c8")
         file["series"] = random.standard_normal(N)
@@ -66,7 +67,10 @@ def least_memory(ranks, arguments, out):
 
 
 def check_case(name, arguments, out, seen):
+    limit = os.environ.pop("LAPWING_BANK_BYTES", None)
     done = run(1, arguments, out)
+    if limit:
+        os.environ["LAPWING_BANK_BYTES"] = limit
     if not check(done.returncode == 0, f"{name}: {done.stderr}"):
         return
     expected = data_of(out)
@@ -83,6 +87,17 @@ def check_case(name, arguments, out, seen):
             found = data_of(out)
             other = [key for key in expected if found.get(key) != expected[key]]
             check(not other and found.keys() == expected.keys(), f"{what}: {other} differ")
+
+
+def check_read(path, out, seen):
+    """Banks that the ranks do not hold as they are stored: the groups are read as they are needed. A tap that is not finite is found."""
+    os.environ["LAPWING_BANK_BYTES"] = "1000"
+    for name in ("all", "shared", "complex", "thinned"):
+        check_case(name, cases(path)[name], out, seen)
+    for ranks in (1, 2):
+        done = run(ranks, ["ols", "--input", path + ":/int16", "--axis", "1", "--filters", path + ":/bad", "--threads", "1"], out)
+        check(done.returncode == 65 and "tap 7 of filter 20 in" in done.stderr, f"a bad tap: {done.returncode} {done.stderr}")
+    del os.environ["LAPWING_BANK_BYTES"]
 
 
 def check_refused(path, out):
@@ -109,6 +124,7 @@ with tempfile.TemporaryDirectory() as folder:
     for name, arguments in cases(path).items():
         check_case(name, arguments, out, seen)
     check(1 in seen and F in seen and len(seen) > 4, f"filters at a time: {seen}")
+    check_read(path, out, seen)
     check_refused(path, out)
     check_auto(path, out)
 finish()
