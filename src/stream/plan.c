@@ -173,12 +173,13 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 double lw_plan_seconds(const struct lw_plan *plan)
 {
     const double files = plan->file_seconds + plan->chunk_cost.seconds + plan->piece_seconds;
-    return (plan->compute_seconds > files ? plan->compute_seconds : files) + plan->round_seconds;
+    return (plan->compute_seconds > files ? plan->compute_seconds : files) + plan->filter_seconds + plan->round_seconds;
 }
 
 double lw_plan_serial_seconds(const struct lw_plan *plan)
 {
-    return plan->compute_seconds + plan->file_seconds + plan->piece_seconds + plan->chunk_cost.seconds + plan->round_seconds;
+    return plan->compute_seconds + plan->file_seconds + plan->piece_seconds + plan->chunk_cost.seconds + plan->filter_seconds +
+           plan->round_seconds;
 }
 
 /* Return the parts of a piece of the axis and of channels that threads share: units of both, and where these are few, shares of 8
@@ -212,6 +213,12 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     const int64_t threads = lw_max64(1, spec->engine->n_workers), parts = parts_of(plan, rounds->slice, rounds->group);
     const double share = plan->op.input_width > 1 ? 1 : busy_share(parts, threads);
     plan->compute_seconds = plan->busy_seconds * (rounds->n_ranks / (share * reads.n_ranks));
+    /* Each rank prepares the filters that it holds, group after group. */
+    const int64_t sharing = rounds->split == LW_SPLIT_FILTERS ? rounds->n_ranks : 1;
+    const int64_t groups = lw_divide_up(lw_max64(1, rounds->grid.n_filters), rounds->held * sharing);
+    plan->filter_seconds = (double)groups * plan->op.seconds_to_prepare / (double)threads;
+    if (spec->job->bank.rows > 0)
+        plan->filter_seconds += (double)lw_whole_bytes(&spec->job->bank) / file_bytes_per_second;
     plan->round_seconds = (double)rounds->n_rounds * seconds_per_round;
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
 }
@@ -458,6 +465,8 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     if (cost->seconds > 0)
         printf(", chunks %.3g s", cost->seconds);
     printf(", overlapping");
+    if (plan->filter_seconds >= 0.01)
+        printf("; filters %.3g s before", plan->filter_seconds);
     if (plan->round_seconds >= 0.5)
         printf("; %" PRId64 " rounds %.3g s at an assumed 0.1 ms: more memory makes fewer", plan->rounds.n_rounds,
                plan->round_seconds);
