@@ -13,9 +13,10 @@ static const double memory_rate = 4.0e12;           /* bytes per second */
 static const double launch_seconds = 2e-6;
 static const double direct_seconds = 5.5e-6;         /* fixed cost of direct sums with any kernel, however small the image */
 static const double strips_seconds = 2e-6;           /* fixed cost of sums in strips */
-static const double passes_seconds = 1e-5;          /* fixed cost of sums with any separable kernel */
+static const double passes_seconds = 5e-6;          /* fixed cost of sums with any separable kernel */
 static const double tile_seconds = 4.2e-6;          /* fixed cost of tiles, beyond the cost of each */
 static const double large_seconds = 2e-6;            /* additional fixed cost of large tiles */
+static const double repeated_seconds = 1e-5;         /* the same of the largest ones, if a multiprocessor makes several */
 static const double product_rate = 29.6e12;         /* fused multiply-adds per second of the device, single precision */
 static const double wanted_points = 3 << 24;         /* points of a work area that fills the device, 384 MiB */
 static const double padded_rate = 1.05e11;           /* bytes of a transform per second: cuFFT, both ways, with padding */
@@ -54,7 +55,7 @@ struct pace {
 static struct pace pace_of(int side)
 {
     static const struct pace paces[] = {{3, 24, 11e-9},  {5, 24, 20e-9},  {7, 24, 33.5e-9}, {9, 16, 57e-9},
-                                        {15, 16, 25e-9}, {23, 12, 30e-9}, {31, 8, 45e-9}};
+                                        {15, 16, 35e-9}, {23, 12, 45e-9}, {31, 8, 66e-9}};
     size_t i = 0;
     while (i < sizeof paces / sizeof *paces - 1 && paces[i].side != side)
         i++;
@@ -131,15 +132,25 @@ static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
     };
 }
 
+/* Seconds of both passes (passes.cu). A few blocks take as long as all that the device holds at a time. The sums of the columns are
+ * repeated for each chunk of the row's taps. */
+static double passes_of(const struct lw_op_spec *spec)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    const int bytes = (spec->precision == LW_DOUBLE ? 8 : 4) * (is_complex(spec) ? 2 : 1);
+    const int rows = 256 / bytes, columns = 64, chunk = bytes <= 8 ? 32 : 16;
+    const int64_t at_a_time = MULTIPROCESSORS * (bytes == 4 ? 2 : 1);
+    const int64_t blocks = spec->n_channels * lw_divide_up(output_rows(spec), rows) * lw_divide_up(c->output_columns, columns);
+    const int64_t row_taps = lw_round_up(c->kernel_columns, 8), column_taps = lw_round_up(c->kernel_rows, 8);
+    const double taps = (double)(lw_divide_up(row_taps, chunk) * (column_taps + lw_min64(row_taps, chunk) + 90));
+    const double pixels = (double)(lw_round_up(blocks, at_a_time) * rows * columns);
+    return pixels * taps * products_per_tap(spec) / (0.3 * product_rate) + passes_seconds;
+}
+
 /* The plan for a separable kernel. */
 static struct lw_conv2d_plan passes(const struct lw_op_spec *spec)
 {
-    const double taps = (double)(spec->conv2d.kernel_rows + spec->conv2d.kernel_columns);
-    const double beyond = taps > 64 ? 2 : 1;        /* the sums of the columns are repeated for each chunk of the row's taps */
-    const struct lw_conv2d_plan any = {
-        .method = LW_CONV2D_PASSES,
-        .seconds = beyond * (taps + 90) * products_per_tap(spec) / (0.3 * product_rate) + passes_seconds / n_outputs(spec),
-    };
+    const struct lw_conv2d_plan any = {.method = LW_CONV2D_PASSES, .seconds = passes_of(spec) / n_outputs(spec)};
     const int side = strips_side(spec, true);
     if (side == 0)
         return any;
@@ -214,7 +225,8 @@ static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw
     /* Blocks of large tiles start one by one (late_cycles in tiles.cu); `late`: start of the last block with one tile more. */
     const int64_t gaining = lw_min64(n / lw_min64(n, MULTIPROCESSORS) - 1, 5);
     const double late = 2.1e-6 * (double)gaining * (double)((n - 1) % MULTIPROCESSORS + 1) / MULTIPROCESSORS;
-    const double beyond = tile_seconds + (is_large(grid) ? large_seconds + late : 0);
+    const double repeated = grid->rows == 224 && most > 1 ? repeated_seconds : 0;
+    const double beyond = tile_seconds + (is_large(grid) ? large_seconds + late + repeated : 0);
     plan.seconds = (beyond + each) / n_outputs(spec);
     return plan;
 }
