@@ -435,5 +435,5 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
 }
 
 const struct lw_engine_type lw_cuda_engine = {
-    .name = "cuda", .start_seconds = 0.28, .is_usable = lw_device_is_usable, .warm_up = lw_device_warm_up, .create = create,
+    .name = "cuda", .start_seconds = 0.3, .is_usable = lw_device_is_usable, .warm_up = lw_device_warm_up, .create = create,
 };

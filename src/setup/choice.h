@@ -13,6 +13,11 @@
  * slow storage a device that is taken in vain costs its start, on fast storage a CPU taken in vain costs the whole difference. */
 #define LW_CHOICE_FILE_RATE 1e10
 
+/* Factor by which all cores of a processor at once are slower than the numbers of the plan, which are those of a quick core alone.
+ * Cores share clock, memory and, as hyperthreads, their units, also with the I/O threads. It is 2.8 to 3.9 on 16 hyperthreads of a
+ * Xeon (tests/bench/results/figures/engine_choice.csv). */
+#define LW_CHOICE_CPU_SLOWDOWN 3.0
+
 /** Return the modelled seconds of a whole run. Computing, copies and files overlap; start and filters come before them. */
 double lw_run_model_seconds(const struct lw_run_model *model);
 

@@ -393,7 +393,9 @@ int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct l
         .compute = count_values(job, &plan) * plan.op.seconds_per_output / ((double)workers * share),
         .files = (double)(plan.input_bytes + plan.output_bytes) / (LW_CHOICE_FILE_RATE * (double)nodes),
     };
-    if (engine->link_rate > 0)
+    if (engine->link_rate == 0)
+        model->compute *= LW_CHOICE_CPU_SLOWDOWN;
+    else
         model->copy = (double)lw_max64(plan.input_bytes, plan.output_bytes) / (engine->link_rate * (double)ranks);
     return LW_OK;
 }

@@ -124,19 +124,19 @@ times='modelled times: cpu [0-9.e-]+ s, cuda'
 # shellcheck disable=SC2086
 {
     lap 0 ols $rest --output auto.h5
-    grep -Eq "^cpu engine: $times at least 0.28 s \\(start 0.28 s\\)" err
+    grep -Eq "^cpu engine: $times at least 0.3 s \\(start 0.3 s\\)" err
     verdict $? "--engine auto does not take the cpu for a short run, or does not say both times: $(cat err)"
     lap 0 plan $much
-    grep -Eq "^cuda engine: .*; $times [0-9.]+ s \\(start 0.28 s\\)" err && grep -Eq "^ +$times [0-9.]+ s" out
+    grep -Eq "^cuda engine: .*; $times [0-9.]+ s \\(start 0.3 s\\)" err && grep -Eq "^ +$times [0-9.]+ s" out
     verdict $? "--engine auto does not take the device for a long run, or does not say both times: $(cat err out)"
     lap 0 ols --each file --input fast.h5:/signal one.h5:/signal --filters one.h5:/filters --output each
-    grep -Eq "^cpu engine: $times at least 0.14 s" err && grep -q '^cpu engine: as for the results before' err
+    grep -Eq "^cpu engine: $times at least 0.15 s" err && grep -q '^cpu engine: as for the results before' err
     verdict $? "--each: results do not share one start, or one engine: $(cat err)"
     lap 0 plan $much --engine cpu
     grep -q '^cpu engine: requested' err
     verdict $? "--engine cpu is not obeyed: $(cat err)"
     lap 0 sfft --input one.h5:/signal --sparsity 5 --fallback partial --output auto.h5 --overwrite
-    grep -Eq "^cpu engine: $times at least 0.28 s" err
+    grep -Eq "^cpu engine: $times at least 0.3 s" err
     verdict $? "--engine auto does not take the cpu for a short sparse run: $(cat err)"
     lap 0 plan sfft --input wide.h5:/signal --window 65536 --hop 2048 --algorithm sfft2 --sparsity 20 --output never.h5 --threads 1
     grep -Eq "^cuda engine: .*; $times [0-9.]+ s" err

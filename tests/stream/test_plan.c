@@ -106,7 +106,7 @@ static void check_seconds(struct lw_comm *comm, const struct lw_reader *reader)
 static void check_model(struct lw_comm *comm)
 {
     const double ranks = lw_comm_size(comm), cores = fmax(1, (double)(sysconf(_SC_NPROCESSORS_ONLN) / lw_comm_size(comm)));
-    const double outputs = 3 * 10000000.0;          /* three filters; int16 in, float32 out */
+    const double slowdown = LW_CHOICE_CPU_SLOWDOWN, outputs = 3 * 10000000.0;     /* three filters; int16 in, float32 out */
     struct lw_engine engine = fake;
     struct lw_job job;
     struct lw_run_model model;
@@ -114,8 +114,9 @@ static void check_model(struct lw_comm *comm)
     make_job(&job, 10000000, 1, 257, LW_TIME_FAST);
     engine.n_workers = 1 << 20;         /* far more than cores: a rank has its share of these */
     CHECK(lw_plan_model(comm, &job, &engine, &model, &err) == LW_OK, "%s", err.message);
-    CHECK(fabs(model.compute - outputs * 1e-9 / (cores * ranks)) < 0.05 * model.compute && model.copy == 0 && model.start == 0,
-          "computing takes %g s, copies %g s, the start %g s", model.compute, model.copy, model.start);
+    CHECK(fabs(model.compute - slowdown * outputs * 1e-9 / (cores * ranks)) < 0.05 * model.compute, "computing takes %g s",
+          model.compute);
+    CHECK(model.copy == 0 && model.start == 0, "copies take %g s, the start %g s", model.copy, model.start);
     CHECK(fabs(model.files * LW_CHOICE_FILE_RATE - (20000000 + 4 * outputs)) < 1, "files take %g s", model.files);
     engine.link_rate = 1e9;
     CHECK(lw_plan_model(comm, &job, &engine, &model, &err) == LW_OK && fabs(model.copy * ranks - 4 * outputs / 1e9) < 1e-9,
