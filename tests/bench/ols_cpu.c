@@ -3,10 +3,12 @@
  *
  *   ols_cpu [REPEATS]
  *   ols_cpu REPEATS model        what plans promise, beside what is measured
+ *   ols_cpu REPEATS transforms   transforms alone, beside FFTW's patient plans
  *
  * Every case is run once per repeat, so that other work on the machine affects all cases alike; medians are printed. "wall" is
  * elapsed time, "cpu" the time of all threads, both in nanoseconds per output sample. */
 #include "base/log.h"
+#include "cpu/dispatch.h"
 #include "cpu/ols/ols.h"
 #include "engine/registry.h"
 #include "rivals/fftw.h"
@@ -445,12 +447,118 @@ static void check_models(int repeats)
                     check_model(n_taps, filters[i], kind & 1, kind & 2 ? LW_FILTERED : LW_PEAKS, 0, repeats);
 }
 
+/* ---- transforms ---------------------------------------------------------------------------------------------------- */
+
+/* Seconds that FFTW may take to plan a transform. */
+#define PLANNING_SECONDS 20
+
+struct transform {
+    const struct lw_cpu_kernels *kernels;
+    struct lw_cpu_fft *fft;
+    void *x, *spectrum, *filter, *work;
+    fftwf_plan single;
+    fftw_plan twice;
+};
+
+static struct time run_forward(const struct transform *t)
+{
+    const struct time start = now();
+    t->kernels->fft_forward(t->fft, t->x, t->spectrum, t->work);
+    return since(start, (double)t->fft->n);
+}
+
+static struct time run_inverse(const struct transform *t)
+{
+    const struct time start = now();
+    t->kernels->fft_multiply(t->fft, t->filter, t->spectrum, NULL, t->work);
+    t->kernels->fft_inverse(t->fft, t->work, t->x);
+    return since(start, (double)t->fft->n);
+}
+
+static struct time run_strips(const struct transform *t)
+{
+    const struct time start = now();
+    t->kernels->fft_multiply(t->fft, t->filter, t->spectrum, NULL, t->work);
+    for (int64_t strip = 0; t->fft->strip > 0 && strip < t->fft->columns / t->fft->strip; strip++)
+        t->kernels->fft_strip(t->fft, t->work, strip);
+    return since(start, (double)t->fft->n);
+}
+
+static struct time run_rival(const struct transform *t)
+{
+    const struct time start = now();
+    if (t->single)
+        fftwf_execute(t->single);
+    else
+        fftw_execute(t->twice);
+    return since(start, (double)t->fft->n);
+}
+
+static void *numbers(int64_t n, size_t bytes)
+{
+    struct lw_error err;
+    void *const memory = lw_alloc_array(2 * n, bytes, "complex numbers", &err);
+    if (!memory)
+        give_up(&err);
+    fill(memory, 2 * n * (int64_t)bytes);
+    return memory;
+}
+
+static void compare_transform(bool is_double, int64_t n, int repeats)
+{
+    static struct time (*const runs[])(const struct transform *) = {run_forward, run_inverse, run_strips, run_rival};
+    struct lw_error err;
+    struct transform t = {.kernels = lw_cpu_kernels(is_double ? LW_DOUBLE : LW_SINGLE)};
+    const size_t bytes = t.kernels->real_bytes;
+    t.x = numbers(n, bytes);
+    t.spectrum = numbers(n, bytes);
+    t.filter = numbers(n, bytes);
+    t.work = numbers(t.kernels->fft_shape(n).work, bytes);
+    if (t.kernels->fft_create(n, t.x, t.spectrum, &t.fft, &err))
+        give_up(&err);
+    if (is_double)
+        t.twice = fftw_plan_dft_1d((int)n, t.x, t.spectrum, FFTW_BACKWARD, FFTW_PATIENT);
+    else
+        t.single = fftwf_plan_dft_1d((int)n, t.x, t.spectrum, FFTW_BACKWARD, FFTW_PATIENT);
+    struct time times[4][MOST_REPEATS];
+    fill(t.x, 2 * n * (int64_t)bytes);          /* planning overwrote it */
+    for (int repeat = -1; repeat < repeats; repeat++)
+        for (int run = 0; run < 4; run++)
+            times[run][repeat < 0 ? 0 : repeat] = runs[run](&t);
+    printf("%s,%" PRId64, is_double ? "double" : "single", n);
+    for (int run = 0; run < 4; run++)
+        printf(",%.3f", median(times[run], repeats).wall);
+    printf("\n");
+    fflush(stdout);
+    t.kernels->fft_destroy(t.fft);
+    if (is_double)
+        fftw_destroy_plan(t.twice);
+    else
+        fftwf_destroy_plan(t.single);
+    void *const all[] = {t.x, t.spectrum, t.filter, t.work};
+    for (int i = 0; i < 4; i++)
+        lw_free(all[i]);
+}
+
+static void compare_transforms(int repeats)
+{
+    fftw_set_timelimit(PLANNING_SECONDS);
+    fftwf_set_timelimit(PLANNING_SECONDS);
+    printf("precision,points,forward_ns,product_inverse_ns,product_strips_ns,fftw_ns\n");
+    for (int is_double = 0; is_double < 2; is_double++)
+        for (int64_t n = 1 << 13; n <= 1 << 21; n *= 2)
+            compare_transform(is_double, n, repeats);
+}
+
 int main(int argc, char **argv)
 {
     const int wanted = argc > 1 ? atoi(argv[1]) : 9;
     const int repeats = wanted < 1 ? 1 : wanted > MOST_REPEATS ? MOST_REPEATS : wanted;
     if (argc > 2) {
-        check_models(repeats);
+        if (strcmp(argv[2], "model") == 0)
+            check_models(repeats);
+        else
+            compare_transforms(repeats);
         return 0;
     }
     static const int64_t taps[] = {9, 33, 65, 257, 1025, 4097, 8193};
