@@ -14,22 +14,6 @@ static unsigned blocks_for(int64_t n)
     return static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks);
 }
 
-__device__ inline uint16_t reversed(uint16_t word)
-{
-    return static_cast<uint16_t>(word << 8 | word >> 8);
-}
-
-__device__ inline uint32_t reversed(uint32_t word)
-{
-    return __byte_perm(word, 0, 0x0123);
-}
-
-__device__ inline uint64_t reversed(uint64_t word)
-{
-    const uint64_t low = reversed(static_cast<uint32_t>(word >> 32));
-    return static_cast<uint64_t>(reversed(static_cast<uint32_t>(word))) << 32 | low;
-}
-
 template <typename Word>
 __global__ void swap_bytes(Word *data, int64_t n)
 {

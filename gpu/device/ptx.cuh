@@ -30,6 +30,14 @@ __device__ __forceinline__ unsigned short half_of(double x)
     return half;
 }
 
+/* Return the number that the bits of a half stand for; lw_half_value does the same on the host. */
+__device__ __forceinline__ double value_of_half(unsigned short half)
+{
+    double x;
+    asm("cvt.f64.f16 %0, %1;" : "=d"(x) : "h"(half));
+    return x;
+}
+
 /* Wait for at least n clock cycles of the multiprocessor. */
 __device__ __forceinline__ void pass_cycles(unsigned n)
 {

@@ -95,6 +95,17 @@ template <class Real, class Stored, bool COMPLEX> LW_DEVICE Complex<Real> stored
     }
 }
 
+/* Return a word with its bytes in reverse order. */
+LW_DEVICE uint16_t reversed(uint16_t word) { return static_cast<uint16_t>(word << 8 | word >> 8); }
+
+LW_DEVICE uint32_t reversed(uint32_t word) { return __byte_perm(word, 0, 0x0123); }
+
+LW_DEVICE uint64_t reversed(uint64_t word)
+{
+    const uint64_t low = reversed(static_cast<uint32_t>(word >> 32));
+    return static_cast<uint64_t>(reversed(static_cast<uint32_t>(word))) << 32 | low;
+}
+
 /* Return the bytes of a vector as another type of the same size. */
 template <class To, class From> LW_DEVICE To repacked(const From &from)
 {

@@ -8,6 +8,7 @@
  *
  * A slot's input may be filled as soon as the slot exists, while its memory is still being pinned. The first submit waits for
  * the pinning, and reports it if it failed. */
+#include "base/integers.h"
 #include "base/memory.h"
 #include "engine/registry.h"
 #include "gpu/device/convert.h"
@@ -341,8 +342,9 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
     struct slot_cuda counted = {0};
     /* Set-up memory is freed before slots are allocated: only the larger of the two counts. */
     const int64_t setup = lw_device_bytes(memory.setup_bytes), slots = lw_device_bytes(lay_out_device(&counted, &memory)) * depth;
+    const int64_t pinned = lay_out_pinned(&counted, &memory) * depth;
     return (struct lw_bytes){
-        .host = (int64_t)sizeof counted * depth + memory.host_bytes, .pinned = lay_out_pinned(&counted, &memory) * depth,
+        .host = (int64_t)sizeof counted * depth + memory.host_bytes, .pinned = lw_max64(pinned, memory.setup_pinned_bytes),
         .device = lw_device_bytes(memory.op_bytes) + (slots > setup ? slots : setup),
     };
 }

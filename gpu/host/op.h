@@ -17,6 +17,7 @@ struct lw_cuda_op_memory {
     int64_t work_bytes;             /* device memory of a slot beside input and products */
     int64_t op_bytes;               /* device memory for the operation's life */
     int64_t setup_bytes;            /* device memory during `create` only */
+    int64_t setup_pinned_bytes;     /* pinned memory during `create` only */
     int64_t host_bytes;             /* pageable host memory for the operation's life */
 };
 
@@ -37,7 +38,7 @@ struct lw_cuda_op_ops {
     /** Choose an algorithm and fill *plan. LW_ECONFIG if no algorithm can do what the spec asks for. Allocates nothing. */
     int (*plan)(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
 
-    /** Fill work_bytes, op_bytes, setup_bytes and host_bytes; the caller has set the other fields. */
+    /** Fill work_bytes, op_bytes, host_bytes and the setup's bytes; the caller has set the other fields. */
     void (*measure)(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                     struct lw_cuda_op_memory *memory);
 

@@ -114,11 +114,6 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static int64_t taps_bytes(const struct lw_op_spec *spec)
-{
-    return spec->ols.n_filters * kernel_taps(spec) * (spec->ols.taps_complex ? 16 : 8);
-}
-
 static int64_t ends_bytes(const struct lw_op_spec *spec)
 {
     const int64_t doubles = lw_post_end_taps(spec->ols.post, spec->ols.n_taps) * (spec->ols.taps_complex ? 2 : 1);
@@ -134,20 +129,6 @@ static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_r
     ols->ends = lw_arena_take(&arena, ends_bytes(spec));
     ols->scales = lw_arena_take(&arena, lw_ols_scales_bytes(spec));
     ols->strengths = lw_arena_take(&arena, lw_ols_strengths_bytes(spec));
-    return arena.used;
-}
-
-/* Device memory during `create` only: the taps in double, and the long path's work memory for transforming them. */
-struct setup {
-    void *taps, *work;
-};
-
-static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, void *memory,
-                             struct setup *setup)
-{
-    struct lw_arena arena = {.base = memory};
-    setup->taps = lw_arena_take(&arena, taps_bytes(spec));
-    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_setup_bytes(&resolved->long_plan) : 0);
     return arena.used;
 }
 
@@ -217,10 +198,10 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
     struct lw_ols_resolved resolved;
     if (resolve(device, spec, &resolved, NULL))
         return;                     /* cannot happen: `plan` was made from the same spec */
-    struct setup setup;
     struct lw_ols_state counted = {0};
     memory->op_bytes = lay_out_kept(spec, &resolved, &counted);
-    memory->setup_bytes = lay_out_setup(spec, &resolved, NULL, &setup);
+    memory->setup_bytes = lw_filler_bytes(&resolved, &spec->ols, 0);
+    memory->setup_pinned_bytes = lw_filler_pinned_bytes(&spec->ols);
     memory->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct lw_ols_state);
     struct parts parts;
     memory->work_bytes = lay_out_work(spec, plan, &resolved, memory, NULL, &parts);
@@ -235,32 +216,16 @@ struct array {
     const char *what;
 };
 
-enum { WEIGHTS, SCALES, STRENGTHS, TAPS, ENDS, N_ARRAYS };
+enum { WEIGHTS, SCALES, STRENGTHS, N_ARRAYS };
 
-static int make_arrays(const struct lw_op_spec *spec, struct array arrays[N_ARRAYS], struct lw_error *err)
+static int make_arrays(const struct lw_op *op, struct array arrays[N_ARRAYS], struct lw_error *err)
 {
-    const struct lw_ols_spec *const ols = &spec->ols;
-    const int64_t parts = ols->taps_complex ? 2 : 1, end_taps = lw_post_end_taps(ols->post, ols->n_taps);
     for (int i = 0; i < N_ARRAYS; i++)
         if (!(arrays[i].host = lw_alloc((size_t)arrays[i].bytes, arrays[i].what, err)))
             return LW_ESYSTEM;
-    lw_cuda_post_weights(spec, arrays[WEIGHTS].host);
-    lw_ols_scales(spec, arrays[SCALES].host);
-    double *const taps = arrays[TAPS].host, *const ends = arrays[ENDS].host;
-    double *const its = lw_alloc_array(ols->n_taps * parts, sizeof *its, "a filter", err);
-    if (!its)
-        return LW_ESYSTEM;
-    for (int64_t f = 0; f < ols->n_filters; f++) {
-        lw_stored_filter(&ols->taps, ols->n_taps, f, its);
-        if (lw_post_folds(ols->post)) {
-            lw_post_fold(ols->post, its, ols->n_taps, (int)parts, taps + f * kernel_taps(spec) * parts);
-            lw_post_fold_end(ols->post, its, ols->n_taps, (int)parts, ends + f * end_taps * parts);
-        } else {
-            memcpy(taps + f * ols->n_taps * parts, its, (size_t)(ols->n_taps * parts) * sizeof *its);
-        }
-    }
-    lw_free(its);
-    return lw_ols_strengths(spec, arrays[STRENGTHS].host, err);
+    lw_cuda_post_weights(&op->spec, arrays[WEIGHTS].host);
+    lw_ols_scales(&op->spec, arrays[SCALES].host);
+    return lw_ols_strengths(&op->spec, op->threads, arrays[STRENGTHS].host, err);
 }
 
 static int copy_to_device(const struct array arrays[N_ARRAYS], cudaStream_t stream, struct lw_error *err)
@@ -269,38 +234,51 @@ static int copy_to_device(const struct array arrays[N_ARRAYS], cudaStream_t stre
     for (int i = 0; i < N_ARRAYS && status == cudaSuccess; i++)
         if (arrays[i].bytes > 0)
             status = cudaMemcpyAsync(arrays[i].device, arrays[i].host, (size_t)arrays[i].bytes, cudaMemcpyHostToDevice, stream);
-    return lw_cuda_check(status, "copying the filters to the device", err);
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(stream);
+    return lw_cuda_check(status, "copying the noise to the device", err);
 }
 
-/* Copy the filters and all other arrays to the device, and transform the filters, in set-up memory that is freed at the end. */
-static int prepare(const struct lw_op *op, struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
+/* Fill the arrays beside the filters. */
+static int fill_arrays(const struct lw_op *op, const struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_op_spec *const spec = &op->spec;
-    void *memory = NULL;
-    struct setup setup;
-    int rc = lw_cuda_allocate(op->memory.setup_bytes, "transforming the filters", &memory, err);
-    if (rc)
-        return rc;
-    lay_out_setup(spec, &ols->resolved, memory, &setup);
     struct array arrays[N_ARRAYS] = {
         [WEIGHTS] = {NULL, ols->weights, (int64_t)lw_cuda_post_weights_bytes(spec), "the weights of interpolation"},
         [SCALES] = {NULL, ols->scales, lw_ols_scales_bytes(spec), "the noise"},
         [STRENGTHS] = {NULL, ols->strengths, lw_ols_strengths_bytes(spec), "the noise"},
-        [TAPS] = {NULL, setup.taps, taps_bytes(spec), "the filters in float64"},
-        [ENDS] = {NULL, ols->ends, ends_bytes(spec), "the filters for the ends"},
     };
-    if (!(rc = make_arrays(spec, arrays, err)))
+    int rc = make_arrays(op, arrays, err);
+    if (!rc)
         rc = copy_to_device(arrays, stream, err);
-    if (!rc && ols->resolved.is_long)
-        rc = lw_long_ols_create(&ols->resolved.long_plan, setup.taps, ols->memory, setup.work, stream, &ols->long_ols, err);
-    else if (!rc)
-        rc = lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, setup.taps, ols->memory, stream),
-                           "transforming the filters", err);
-    const cudaError_t status = cudaStreamSynchronize(stream);
-    cudaFree(memory);
     for (int i = 0; i < N_ARRAYS; i++)
         lw_free(arrays[i].host);
-    return rc ? rc : lw_cuda_check(status, "transforming the filters", err);
+    return rc;
+}
+
+/* Fill the tables of the path that filters, which do not depend on the filters. */
+static int fill_tables(struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
+{
+    if (ols->resolved.is_long)
+        return lw_long_ols_create(&ols->resolved.long_plan, ols->memory, stream, &ols->long_ols, err);
+    return lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, ols->memory, stream), "preparing the kernels", err);
+}
+
+/* Transform the filters, in set-up memory that is freed at the end. */
+static int fill_bank(const struct lw_op *op, const struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
+{
+    const struct lw_ols_spec *const spec = &op->spec.ols;
+    const struct lw_filler_target target = {ols->memory, ols->long_ols, lw_post_folds(spec->post) ? ols->ends : NULL};
+    struct lw_filler *filler = NULL;
+    void *memory = NULL;
+    int rc = lw_cuda_allocate(op->memory.setup_bytes, "transforming the filters", &memory, err);
+    if (rc)
+        return rc;
+    if (!(rc = lw_filler_create(&ols->resolved, spec, 0, memory, op->device->index, op->threads, &filler, err)))
+        rc = lw_filler_run(filler, spec, &target, stream, err);
+    lw_filler_destroy(filler);
+    cudaFree(memory);
+    return rc;
 }
 
 static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
@@ -316,7 +294,9 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
     lay_out_kept(&op->spec, &ols->resolved, ols);
     lw_cuda_post_args(&op->spec, &ols->post);
     ols->post.weights = ols->weights;
-    return prepare(op, ols, stream, err);
+    if ((rc = fill_tables(ols, stream, err)) || (rc = fill_bank(op, ols, stream, err)))
+        return rc;
+    return fill_arrays(op, ols, stream, err);
 }
 
 static void destroy(struct lw_op *op)

@@ -8,15 +8,9 @@
 #pragma once
 
 #include "gpu/host/op.h"
+#include "gpu/ols/filler.h"
 #include "gpu/ols/long/method.h"
 #include "gpu/ols/repair_nan.h"
-
-/* The path that computes an operation: the long path with `long_plan` if is_long, else the kernel of `kernel`. */
-struct lw_ols_resolved {
-    bool is_long;
-    struct lw_cuda_ols_plan kernel;
-    struct lw_long_ols_plan long_plan;
-};
 
 struct lw_ols_state {
     struct lw_ols_resolved resolved;
@@ -66,7 +60,7 @@ void lw_ols_scales(const struct lw_op_spec *spec, void *scales);
  * best filter are laid out as those for crossings: 1 / sigma, times a factor for each stretch and channel that makes the largest
  * product of a strength and its filter's norm 1. They are negative where negative outputs are sought, and NaN where sigma is 0. */
 int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec);
-int lw_ols_strengths(const struct lw_op_spec *spec, void *strengths, struct lw_error *err);
+int lw_ols_strengths(const struct lw_op_spec *spec, struct lw_pool *threads, void *strengths, struct lw_error *err);
 
 /** Return whether a filtering kernel may do the search itself. Block statistics need the stored series. */
 bool lw_ols_may_find(const struct lw_op_spec *spec);

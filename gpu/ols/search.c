@@ -35,31 +35,52 @@ void lw_ols_scales(const struct lw_op_spec *spec, void *scales)
         lw_cuda_scales(&spec->ols.search, n_scales(spec), spec->precision, scales);
 }
 
-/* Set norms[f] to the root of the sum of the squares of filter f's taps. @param taps  [n_taps x parts], work */
-static void find_norms(const struct lw_ols_spec *ols, double *taps, double *norms)
+/* The norms of the filters, which threads find: each the root of the sum of its taps' squares. */
+struct norms {
+    const struct lw_ols_spec *ols;
+    double *values;
+};
+
+enum { TAPS_AT_ONCE = 512 };
+
+/* Return the largest part of a filter's taps, or the sum of the squares of their parts after a division by `scale`, if that is > 0.
+ * The taps' order does not matter, so that they are read as they are stored. */
+static double sum_taps(const struct lw_ols_spec *ols, int64_t filter, double scale)
 {
-    const int64_t n = ols->n_taps * (ols->taps_complex ? 2 : 1);
-    for (int64_t f = 0; f < ols->n_filters; f++) {
-        double largest = 0, squares = 0;
-        lw_stored_filter(&ols->taps, ols->n_taps, f, taps);
-        for (int64_t i = 0; i < n; i++)
-            largest = fmax(largest, fabs(taps[i]));
-        for (int64_t i = 0; largest > 0 && i < n; i++)
-            squares += taps[i] / largest * (taps[i] / largest);
-        norms[f] = largest * sqrt(squares);
+    const int parts = ols->taps.type.is_complex ? 2 : 1;
+    double numbers[2 * TAPS_AT_ONCE], result = 0;
+    for (int64_t first = 0; first < ols->n_taps; first += TAPS_AT_ONCE) {
+        const int64_t n = lw_min64(ols->n_taps - first, TAPS_AT_ONCE);
+        const struct lw_stored_taps its = lw_stored_from(&ols->taps, 1, filter * ols->n_taps + first);
+        lw_type_numbers(its.type, its.data, n * parts, numbers);
+        for (int64_t i = 0; i < n * parts; i++)
+            result = scale > 0 ? result + numbers[i] / scale * (numbers[i] / scale) : fmax(result, fabs(numbers[i]));
     }
+    return result;
 }
 
-int lw_ols_strengths(const struct lw_op_spec *spec, void *strengths, struct lw_error *err)
+static int find_norm(void *context, int64_t filter, int thread, struct lw_error *err)
+{
+    const struct norms *const norms = context;
+    const double largest = sum_taps(norms->ols, filter, 0);
+    (void)thread, (void)err;
+    norms->values[filter] = largest > 0 ? largest * sqrt(sum_taps(norms->ols, filter, largest)) : 0;
+    return LW_OK;
+}
+
+int lw_ols_strengths(const struct lw_op_spec *spec, struct lw_pool *threads, void *strengths, struct lw_error *err)
 {
     const struct lw_search *const search = &spec->ols.search;
     const int64_t n_filters = spec->ols.n_filters;
     if (lw_ols_strengths_bytes(spec) == 0)
         return LW_OK;
-    double *const norms = lw_alloc_array(n_filters + 2 * spec->ols.n_taps, sizeof *norms, "the filters' norms", err);
+    double *const norms = lw_alloc_array(n_filters, sizeof *norms, "the filters' norms", err);
     if (!norms)
         return LW_ESYSTEM;
-    find_norms(&spec->ols, norms + n_filters, norms);
+    struct norms wanted = {&spec->ols, norms};
+    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = n_filters, .work = find_norm, .context = &wanted};
+    lw_pool_start(threads, &batch);
+    lw_pool_wait(threads, &batch, NULL);
     for (int64_t row = 0; row < n_rows(spec); row++) {
         double strongest = 0;
         for (int64_t f = 0; f < n_filters; f++)

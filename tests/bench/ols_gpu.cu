@@ -13,6 +13,7 @@
  * floor = (bytes of the input + bytes of all outputs) / 4.29 TB/s. Buffers rotate over a working set of more than 4 times the L2
  * cache. Every row is checked: relative L2 error at random positions against the sum in double, and unwritten outputs. Rivals are
  * checked likewise, and for the relative L2 difference of the whole outputs. */
+#include "../gpu/bank.h"
 #include "cufft_ols.cuh"
 #include "direct_steps.cuh"
 #include "gpu/ols/kernels/kernels.h"
@@ -271,17 +272,15 @@ static bool choose(const Case &c, int segment, Ours *ours, int rank = 0)
 
 static void prepare(Ours *ours, const Pool &p)
 {
-    if (!ours->is_long) {
+    const struct lw_cuda_ols_spec *const spec = ours->is_long ? &ours->long_plan.spec : &ours->plan.spec;
+    std::vector<double> taps(spec->n_filters * spec->n_taps * (spec->taps_complex ? 2 : 1));
+    CHECK_CUDA(cudaMemcpy(taps.data(), p.taps, taps.size() * sizeof(double), cudaMemcpyDeviceToHost));
+    const lw_ols_resolved path = {ours->is_long, ours->plan, ours->long_plan};
+    if (ours->is_long)
+        CHECK_CUDA(cudaMalloc(&ours->memory, (size_t)lw_long_ols_bytes(&ours->long_plan)));
+    else
         CHECK_CUDA(ours->plan.bank_bytes > p.bank_bytes ? cudaErrorMemoryAllocation : cudaSuccess);
-        CHECK_CUDA(lw_cuda_ols_prepare(&ours->plan, p.taps, p.bank, p.stream));
-        return;
-    }
-    void *work;
-    CHECK_CUDA(cudaMalloc(&ours->memory, (size_t)lw_long_ols_bytes(&ours->long_plan)));
-    CHECK_CUDA(cudaMalloc(&work, (size_t)lw_long_setup_bytes(&ours->long_plan)));
-    CHECK_CUDA(lw_long_ols_create(&ours->long_plan, p.taps, ours->memory, work, p.stream, &ours->long_ols, nullptr));
-    CHECK_CUDA(cudaStreamSynchronize(p.stream));
-    cudaFree(work);
+    CHECK_CUDA(fill_bank(&path, taps.data(), ours->is_long ? ours->memory : p.bank, &ours->long_ols, p.stream));
 }
 
 static void release(Ours *ours)

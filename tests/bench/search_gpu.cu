@@ -4,6 +4,7 @@
  *   bench_search_gpu       every segment length that finds crossings and the best filter
  *
  * 2^26 samples, 257 taps, 64 filters, single precision; about one output in 10^5 reaches the threshold. */
+#include "../gpu/bank.h"
 #include "gpu/ols/kernels/kernels.h"
 #include "gpu_bench.cuh"
 
@@ -16,7 +17,6 @@ static constexpr int64_t N_TAPS = 257, COUNT = (int64_t)1 << 26, MOST_ROWS = 1 <
 struct Pool {
     float *x, *scales;
     char *y;
-    double *taps;
     void *bank, *values;
     unsigned *not_finite;
     lw_crossing *rows;
@@ -43,13 +43,12 @@ __global__ void make_noise(float *x, int64_t n)
     }
 }
 
-static Pool make_pool(const std::vector<double> &taps)
+static Pool make_pool()
 {
     Pool p;
     allocate(&p.x, (COUNT + N_TAPS) * 2 * sizeof(float));
     allocate(&p.y, (size_t)N_FILTERS * COUNT * 2 * sizeof(float));
     allocate(&p.scales, N_FILTERS * sizeof(float));
-    allocate(&p.taps, taps.size() * sizeof(double));
     allocate(&p.bank, 64 << 20);
     allocate(&p.values, COUNT * 2 * sizeof(float));
     allocate(&p.filters, COUNT * sizeof(int32_t));
@@ -57,7 +56,6 @@ static Pool make_pool(const std::vector<double> &taps)
     allocate(&p.rows, MOST_ROWS * sizeof *p.rows);
     allocate(&p.n_rows, sizeof *p.n_rows);
     CHECK_CUDA(cudaStreamCreate(&p.stream));
-    CHECK_CUDA(cudaMemcpy(p.taps, taps.data(), taps.size() * sizeof(double), cudaMemcpyHostToDevice));
     CHECK_CUDA(cudaMemset(p.not_finite, 0, sizeof *p.not_finite));
     make_noise<<<1024, 256, 0, p.stream>>>(p.x, (COUNT + N_TAPS) * 2);
     return p;
@@ -104,10 +102,11 @@ static void launch(const Pool &p, const lw_cuda_ols_plan &plan, What what)
     CHECK_CUDA((cudaError_t)lw_cuda_ols_launch(&plan, &b, p.stream));
 }
 
-static void measure(const Pool &p, const lw_cuda_ols_plan &plan)
+static void measure(const Pool &p, const std::vector<double> &taps, const lw_cuda_ols_plan &plan)
 {
     static const char *const names[] = {"stored", "crossings", "best"};
-    CHECK_CUDA((cudaError_t)lw_cuda_ols_prepare(&plan, p.taps, p.bank, p.stream));
+    const lw_ols_resolved path = {false, plan, {}};
+    CHECK_CUDA((cudaError_t)fill_bank(&path, taps.data(), p.bank, nullptr, p.stream));
     for (const What what : {STORE, FIND, KEEP}) {
         if (what != STORE && !plan.finds)
             continue;
@@ -125,7 +124,7 @@ int main()
     std::vector<double> taps(N_FILTERS * N_TAPS * 2);
     for (double &tap : taps)
         tap = rand() / (double)RAND_MAX - 0.5;
-    const Pool p = make_pool(taps);
+    const Pool p = make_pool();
     int shared;
     CHECK_CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
     const struct lw_cuda_arch arch = {9, 0, shared};
@@ -146,7 +145,7 @@ int main()
                 s.is_searched = is_searched;
                 struct lw_cuda_ols_plan plan;
                 if (lw_cuda_ols_choose(&s, &arch, &plan, nullptr) == LW_OK)
-                    measure(p, plan);
+                    measure(p, taps, plan);
             }
     }
     return 0;

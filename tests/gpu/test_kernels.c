@@ -1,6 +1,7 @@
 /* test_kernels.c - tests of the convolution kernels through their own interface, against the sum by definition in double: every
  * segment length and the direct path, real and complex signals and taps, both layouts and precisions, every stored type, samples
  * that are not finite, and decimated series. Any cut of a signal at the plan's unit gives the same bits. */
+#include "bank.h"
 #include "gpu.h"
 #include "gpu_memory.h"
 
@@ -75,15 +76,11 @@ static bool trial_create(struct trial *t, const struct lw_cuda_ols_spec *spec, i
         if (spec->taps_complex)
             packed[2 * i + 1] = cimag(t->taps[i]);
     }
-    const size_t bytes = (size_t)n_taps * (spec->taps_complex ? 2 : 1) * sizeof *packed;
-    double *const taps = on_device(bytes);
     t->bank = on_device(t->plan.bank_bytes);
     t->not_finite = on_device(sizeof *t->not_finite);
-    copy(taps, packed, bytes, cudaMemcpyHostToDevice);
     cudaMemsetAsync(t->not_finite, 0, sizeof *t->not_finite, NULL);
-    CHECK(lw_cuda_ols_prepare(&t->plan, taps, t->bank, NULL) == 0, "prepare, N %d", t->plan.segment);
-    CHECK(cudaStreamSynchronize(NULL) == cudaSuccess, "prepare ran, N %d", t->plan.segment);
-    cudaFree(taps);
+    const struct lw_ols_resolved path = {.kernel = t->plan};
+    CHECK(fill_bank(&path, packed, t->bank, NULL, NULL) == 0, "prepare, N %d", t->plan.segment);
     free(packed);
     return true;
 }

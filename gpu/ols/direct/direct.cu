@@ -50,17 +50,19 @@ template <class Real> __global__ void direct_bank(Real *bank, const double *taps
         return;
     const int64_t filter = i / (pad * width);
     const int at = (int)(i % (pad * width));
-    bank[i] = at < n_taps * width ? (Real)taps[filter * n_taps * width + at] : 0;
+    bank[i] = at < n_taps * width ? (Real)taps[2 * (filter * n_taps + at / width) + at % width] : 0;
 }
 
-int lw_direct_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream)
+int lw_direct_put(const struct lw_cuda_ols_plan *plan, const double *taps, int64_t first, int n, void *bank,
+                  struct CUstream_st *stream)
 {
     const struct lw_cuda_ols_spec *spec = &plan->spec;
     const int pad = kernel_of(spec)->pad, width = spec->taps_complex ? 2 : 1, threads = 128;
-    const int64_t n = (int64_t)spec->n_filters * pad * width;
-    const unsigned blocks = (unsigned)((n + threads - 1) / threads);
+    const int64_t each = (int64_t)pad * width, count = n * each;
+    const unsigned blocks = (unsigned)((count + threads - 1) / threads);
     return with_real(spec->precision, [=](auto real) {
-        direct_bank<<<blocks, threads, 0, stream>>>((decltype(real) *)bank, taps, n, width, pad, (int)spec->n_taps);
+        direct_bank<<<blocks, threads, 0, stream>>>((decltype(real) *)bank + first * each, taps, count, width, pad,
+                                                    (int)spec->n_taps);
         return cudaGetLastError();
     });
 }

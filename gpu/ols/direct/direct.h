@@ -9,8 +9,9 @@ bool lw_direct_suits(const struct lw_cuda_ols_spec *spec);
 double lw_direct_seconds_per_output(const struct lw_cuda_ols_spec *spec);       /* seconds by the model, one output of one filter */
 size_t lw_direct_bank_bytes(const struct lw_cuda_ols_spec *spec);
 
-/** Do the work of lw_cuda_ols_prepare and lw_cuda_ols_launch (gpu/ols/kernels/kernels.h) for plans with path LW_CUDA_DIRECT. */
-int lw_direct_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
+/** Do the work of lw_cuda_ols_put and lw_cuda_ols_launch (gpu/ols/kernels/kernels.h) for plans with path LW_CUDA_DIRECT. */
+int lw_direct_put(const struct lw_cuda_ols_plan *plan, const double *taps, int64_t first, int n, void *bank,
+                  struct CUstream_st *stream);
 int lw_direct_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block, struct CUstream_st *stream);
 
 /* ---- the compiled kernels ---- */

@@ -286,8 +286,7 @@ OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters)
     b.back_powers = powers_of(kernel->radix, kernel->outer_radix);
     const int powers = b.back_powers + (kernel->fold > 1 ? powers_of(kernel->back_radix, kernel->back_outer_radix) : 0);
     b.spectra = (powers + 31) / 32 * 32;
-    b.roots_bytes = (b.spectra + (size_t)n_filters * kernel->segment) * value;
-    b.bytes = b.roots_bytes + kernel->segment * sizeof(double2);
+    b.bytes = (b.spectra + (size_t)n_filters * kernel->segment) * value;
     return b;
 }
 
@@ -306,6 +305,7 @@ static void plan_segments(struct lw_cuda_ols_plan *plan, int index)
     plan->hop = plan->segment - plan->discard - plan->reach;
     plan->unit = k->paired && !channels ? 2 * (int64_t)plan->hop : plan->hop;
     plan->channel_unit = k->paired && channels ? 2 : 1;
+    plan->delay = k->reversed ? 1 : 0;
     plan->bank_bytes = lw_ols_bank_layout(k, spec->n_filters).bytes;
     plan->seconds_per_output = seconds_per_output(k, spec);
 }

@@ -1,5 +1,5 @@
 /* kernels.cu - launcher and filter banks of the overlap-save kernels. A bank has twiddle powers and the filters' spectra in the
- * order that threads read; it is made once, in double. */
+ * order that threads read. */
 #include "base/integers.h"
 #include "gpu/device/fft.cuh"
 #include "gpu/device/launch.cuh"
@@ -10,66 +10,64 @@
 
 /* ---- the bank ------------------------------------------------------------------------------------------------------ */
 
-/* Fill roots[k] = exp(-2 pi i k / n), k < n, one thread each. */
-__global__ void ols_roots(double2 *roots, int n)
-{
-    const int k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k < n)
-        roots[k] = exact_root<double2>(k, n);
-}
-
-/* Fill spectra[f] with the bins (1 / N) sum_j taps[f][j] exp(-2 pi i (j + delay) k / N), by the definition, one thread per bin. In
- * a segment's transform, bin m of thread t is k = P (t mod E) + t / E + T m. The order is [m][t], or in single precision
- * [m / 2][t][m % 2], so that a 16-byte load has two bins of a thread. */
-template <class C> __global__ void ols_spectra(C *spectra, const double2 *roots, const double *taps, bool taps_complex,
-                                               int n_filters, int64_t n_taps, int delay, int radix, int outer_radix)
+/* Fill spectra[f] with bins[f] / N in the order in which threads read, one thread per bin. In a segment's transform, bin m of thread t
+ * is k = P (t mod E) + t / E + T m. The order is [m][t], or in single precision [m / 2][t][m % 2], so that a 16-byte load has two
+ * bins of a thread. */
+template <class C> __global__ void ols_order(C *spectra, const double2 *bins, int radix, int outer_radix)
 {
     const int threads = radix * outer_radix, n = radix * threads;
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    const int64_t f = blockIdx.y + (int64_t)gridDim.y * blockIdx.z;
-    if (i >= n || f >= n_filters)
+    const int64_t f = blockIdx.y;
+    if (i >= n)
         return;
     const int per_load = 16 / (int)sizeof(C);
     const int m = i / (threads * per_load) * per_load + i % per_load, t = i / per_load % threads;
-    const int k = outer_radix * (t % radix) + t / radix + threads * m;
-    double2 sum = {0, 0};
-    for (int64_t j = 0, at_root = delay * k; j < n_taps; ++j, at_root = at_root + k < n ? at_root + k : at_root + k - n) {
-        const double2 w = roots[at_root];
-        const int64_t at = f * n_taps + j;
-        const double2 h = taps_complex ? ((const double2 *)taps)[at] : double2{taps[at], 0};
-        sum.x += h.x * w.x - h.y * w.y;
-        sum.y += h.x * w.y + h.y * w.x;
-    }
+    const double2 bin = bins[f * n + outer_radix * (t % radix) + t / radix + threads * m];
     using Real = decltype(C::x);
-    spectra[f * n + i] = {(Real)(sum.x / n), (Real)(sum.y / n)};
+    spectra[f * n + i] = {(Real)(bin.x / n), (Real)(bin.y / n)};
 }
 
 template <class C>
-static void fill_bank(const struct lw_cuda_ols_spec *spec, const OlsKernel *k, const OlsBankLayout *layout, const double *taps,
-                      void *bank, cudaStream_t stream)
+static void order(const OlsKernel *k, const OlsBankLayout *layout, const void *bins, int64_t first, int n, void *bank,
+                  cudaStream_t stream)
 {
-    const int threads = 128, n = k->segment;
-    double2 *roots = (double2 *)((char *)bank + layout->roots_bytes);
-    ols_roots<<<(n + threads - 1) / threads, threads, 0, stream>>>(roots, n);
-    fill_powers((C *)bank, k->radix, k->outer_radix, stream);
-    if (k->fold > 1)
-        fill_powers((C *)bank + layout->back_powers, k->back_radix, k->back_outer_radix, stream);
-    const int rows = spec->n_filters < 32768 ? spec->n_filters : 32768;
-    const dim3 grid((n + threads - 1) / threads, rows, (spec->n_filters + rows - 1) / rows);
-    ols_spectra<<<grid, threads, 0, stream>>>((C *)bank + layout->spectra, roots, taps, spec->taps_complex, spec->n_filters,
-                                              spec->n_taps, k->reversed ? 1 : 0, k->radix, k->outer_radix);
+    const int threads = 128;
+    C *const spectra = (C *)bank + layout->spectra + first * k->segment;
+    ols_order<<<dim3((k->segment + threads - 1) / threads, n), threads, 0, stream>>>(spectra, (const double2 *)bins, k->radix,
+                                                                                     k->outer_radix);
 }
 
-int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream)
+int lw_cuda_ols_put(const struct lw_cuda_ols_plan *plan, const void *values, int64_t first, int n, void *bank,
+                    struct CUstream_st *stream)
 {
     if (plan->path == LW_CUDA_DIRECT)
-        return lw_direct_prepare(plan, taps, bank, stream);
+        return lw_direct_put(plan, (const double *)values, first, n, bank, stream);
     const OlsKernel *k = lw_ols_kernel_of(plan);
     const OlsBankLayout layout = lw_ols_bank_layout(k, plan->spec.n_filters);
     if (plan->spec.precision == LW_SINGLE)
-        fill_bank<float2>(&plan->spec, k, &layout, taps, bank, stream);
+        order<float2>(k, &layout, values, first, n, bank, stream);
     else
-        fill_bank<double2>(&plan->spec, k, &layout, taps, bank, stream);
+        order<double2>(k, &layout, values, first, n, bank, stream);
+    return cudaGetLastError();
+}
+
+template <class C> static void fill_tables(const OlsKernel *k, const OlsBankLayout *layout, void *bank, cudaStream_t stream)
+{
+    fill_powers((C *)bank, k->radix, k->outer_radix, stream);
+    if (k->fold > 1)
+        fill_powers((C *)bank + layout->back_powers, k->back_radix, k->back_outer_radix, stream);
+}
+
+int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, void *bank, struct CUstream_st *stream)
+{
+    if (plan->path == LW_CUDA_DIRECT)
+        return cudaSuccess;
+    const OlsKernel *k = lw_ols_kernel_of(plan);
+    const OlsBankLayout layout = lw_ols_bank_layout(k, plan->spec.n_filters);
+    if (plan->spec.precision == LW_SINGLE)
+        fill_tables<float2>(k, &layout, bank, stream);
+    else
+        fill_tables<double2>(k, &layout, bank, stream);
     /* Each kernel must be allowed dynamic shared memory beyond the default. */
     const cudaFuncAttribute attribute = cudaFuncAttributeMaxDynamicSharedMemorySize;
     cudaError_t failed = cudaGetLastError();

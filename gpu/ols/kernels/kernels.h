@@ -1,6 +1,7 @@
 /* kernels.h - the CUDA engine's convolution kernels: which one suits a job, its filter bank, its launch. C header.
  *
- *     lw_cuda_ols_choose (pure) -> lw_cuda_ols_prepare (once) -> lw_cuda_ols_launch (per block, allocates nothing)
+ *     lw_cuda_ols_choose (pure) -> lw_cuda_ols_prepare (once) -> lw_cuda_ols_put (filters, by gpu/ols/bank.h)
+ *                                                             -> lw_cuda_ols_launch (per block, allocates nothing)
  *
  * A kernel computes the series y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m] for all filters f and channels c of a block. x is
  * the block's input: M - 1 samples of halo, then its own, so that o = 0 is the block's first output. Samples are read as stored;
@@ -78,7 +79,8 @@ struct lw_cuda_ols_plan {
     int fold;                           /* 0: all outputs are stored; 1: only every D-th; G > 1: only every D-th, computed from a
                                            spectrum that is folded by G (folded.cuh) */
     bool finds;                         /* a launch may search instead of storing the series */
-    size_t bank_bytes;                  /* bytes of the bank: device memory that lw_cuda_ols_prepare fills and launches read */
+    int delay;                          /* samples by which the kernel wants the taps delayed, 0 or 1: see pipelined.cuh */
+    size_t bank_bytes;                  /* bytes of the bank: device memory that lw_cuda_ols_prepare and _put fill and launches read */
     int least_segment, most_segment;    /* shortest and longest segment of a kernel that can do the job; 0: there is none */
     int most_blocks;                    /* thread blocks that share a segment of the longest length */
     double seconds_per_output;          /* model: seconds per output of one filter on one H200 */
@@ -94,11 +96,18 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
 /** Return the modelled seconds of thinning out a stored series, per output of the series; 0 if all outputs are wanted. Pure. */
 double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
 
-/** Fill the bank, and allow the kernel its shared memory on the current device. May be repeated; asynchronous on `stream`.
- * @param taps  [n_filters x n_taps (x 2 if complex)], float64, device, borrowed until the work on `stream` is done
+/** Fill the bank's tables, and allow the kernel its shared memory on the current device. May be repeated; asynchronous on `stream`.
  * @param bank  bank_bytes of device memory, 256-byte aligned
  * @return cudaSuccess (0) or a cudaError_t */
-int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
+int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, void *bank, struct CUstream_st *stream);
+
+/** Put filters first .. first + n - 1 into the bank. May be repeated; asynchronous on `stream`.
+ * @param values  device, complex float64: on the path of segments [n x segment], the bins 0 .. N - 1 of the taps, which are delayed by
+ *                plan->delay samples; on the direct path [n x n_taps], the taps themselves
+ * @param n       at most 32768
+ * @return cudaSuccess (0) or a cudaError_t */
+int lw_cuda_ols_put(const struct lw_cuda_ols_plan *plan, const void *values, int64_t first, int n, void *bank,
+                    struct CUstream_st *stream);
 
 /* A search that a launch makes instead of storing: for the best filter if `values` is set, else for crossings. */
 struct lw_cuda_ols_search {

@@ -93,11 +93,10 @@ extern const OlsKernels lw_ols_thinned_f, lw_ols_thinned_d, lw_ols_thinned_time_
 extern const OlsKernels lw_ols_folded_f, lw_ols_folded_f4096;
 extern const OlsKernels lw_ols_post_f, lw_ols_post_f8192, lw_ols_post_d, lw_ols_post_time_slow_f, lw_ols_post_time_slow_d;
 
-/* Layout of the bank of an overlap-save kernel: twiddle powers, spectra, roots of unity. */
+/* Layout of the bank of an overlap-save kernel: twiddle powers, spectra. */
 struct OlsBankLayout {
     int back_powers;                /* offset of the backward transform's own twiddle powers, if any, in complex values */
     int spectra;                    /* offset of the filters' spectra, in complex values of the computing precision */
-    size_t roots_bytes;             /* offset of the roots of unity, which make the spectra, in bytes */
     size_t bytes;                   /* bytes of the bank */
 };
 

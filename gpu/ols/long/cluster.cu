@@ -274,13 +274,14 @@ template <class C> static __global__ void cluster_powers(C *table, int local, in
         table[i] = exact_root<C>((int64_t)(i % local) << i / local, n);
 }
 
-/* Write one filter's spectrum in the order that the kernel reads, divided by N; one thread per bin. */
-template <class S> static __global__ void cluster_order(const double2 *padded, typename S::C *spectrum)
+/* Write a filter's spectrum in the order that the kernel reads, divided by N; one thread per bin. */
+template <class S> static __global__ void cluster_order(const double2 *bins, typename S::C *spectra)
 {
     using Real = typename S::F::Real;
     const int i = blockIdx.x * blockDim.x + threadIdx.x, rank = i / S::L;
-    const double2 h = padded[rank + S::WIDTH * bin_of<typename S::F>(i % S::L)];
-    spectrum[i] = {(Real)(h.x / S::N), (Real)(h.y / S::N)};
+    const int64_t row = blockIdx.y * int64_t(S::N);
+    const double2 h = bins[row + rank + S::WIDTH * bin_of<typename S::F>(i % S::L)];
+    spectra[row + i] = {(Real)(h.x / S::N), (Real)(h.y / S::N)};
 }
 
 /* ---- the method ---------------------------------------------------------------------------------------------------- */
@@ -371,13 +372,13 @@ static int prepare(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error
     return lw_cuda_check(status, "preparing long segments", err);
 }
 
-static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded, void *spectrum, cudaStream_t stream)
+static cudaError_t order(const struct lw_long_ols_plan *plan, const void *bins, int n, void *spectra, cudaStream_t stream)
 {
     return with_cluster(plan->spec.precision, plan->segment, [=](auto cluster) {
         using S = decltype(cluster);
         const int threads = 128;
-        cluster_order<S><<<S::N / threads, threads, 0, stream>>>(static_cast<const double2 *>(padded),
-                                                                 static_cast<typename S::C *>(spectrum));
+        cluster_order<S><<<dim3(S::N / threads, n), threads, 0, stream>>>(static_cast<const double2 *>(bins),
+                                                                          static_cast<typename S::C *>(spectra));
         return cudaGetLastError();
     });
 }

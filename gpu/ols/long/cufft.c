@@ -26,9 +26,9 @@ static int prepare(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error
                               "planning the transforms of long segments", err);
 }
 
-static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded, void *spectrum, cudaStream_t stream)
+static cudaError_t order(const struct lw_long_ols_plan *plan, const void *bins, int n, void *spectra, cudaStream_t stream)
 {
-    return lw_long_scale(plan->spec.precision, padded, plan->segment, spectrum, stream);
+    return lw_long_scale(plan->spec.precision, bins, plan->segment, n, spectra, stream);
 }
 
 /* Transform a batch in place, on the stream that `gather` has set. */

@@ -45,62 +45,16 @@ char *lw_long_spectrum(const struct lw_long_ols *ols, int64_t filter)
     return ols->spectra + lw_long_complex_bytes(ols->plan.spec.precision, filter * ols->plan.segment);
 }
 
-/* Device memory for the transform of one filter in double: its padded taps, then its spectrum; cuFFT's work area. */
-struct setup {
-    void *padded, *work_area;
-};
-
-static int64_t lay_out_setup(const struct lw_long_ols_plan *plan, void *memory, struct setup *setup)
+int lw_long_ols_put(struct lw_long_ols *ols, const void *bins, int64_t first, int n, cudaStream_t stream, struct lw_error *err)
 {
-    struct lw_arena arena = {.base = memory};
-    setup->padded = lw_arena_take(&arena, plan->segment * 16);
-    setup->work_area = lw_arena_take(&arena, lw_cuda_fft_bytes(plan->segment, CUFFT_Z2Z, 1));
-    return arena.used;
-}
-
-int64_t lw_long_setup_bytes(const struct lw_long_ols_plan *plan)
-{
-    struct setup counted;
-    return lay_out_setup(plan, NULL, &counted);
-}
-
-static int transform_filter(struct lw_long_ols *ols, cufftHandle fft, const double *taps, void *padded, int64_t filter,
-                            cudaStream_t stream, struct lw_error *err)
-{
-    const struct lw_cuda_ols_spec *const spec = &ols->plan.spec;
-    const int64_t segment = ols->plan.segment;
-    const double *const own_taps = taps + filter * spec->n_taps * (spec->taps_complex ? 2 : 1);
-    void *const spectrum = lw_long_spectrum(ols, filter);
-    int rc;
-    if ((rc = lw_cuda_check(lw_long_pad(own_taps, spec->taps_complex, spec->n_taps, segment, padded, stream),
-                            "padding a filter", err)) ||
-        (rc = lw_cufft_check(cufftExecZ2Z(fft, padded, padded, CUFFT_FORWARD), "transforming a filter", err)))
-        return rc;
-    return lw_cuda_check(ols->plan.method->order(&ols->plan, padded, spectrum, stream), "scaling a filter", err);
-}
-
-/* Transform all filters. Waits for the work on `stream`. */
-static int make_bank(struct lw_long_ols *ols, const double *taps, void *memory, cudaStream_t stream, struct lw_error *err)
-{
-    struct setup setup;
-    lay_out_setup(&ols->plan, memory, &setup);
-    struct lw_cuda_fft fft = {0};
-    int rc = lw_cuda_fft_create(&fft, ols->plan.segment, CUFFT_Z2Z, 1, setup.work_area,
-                                "planning the transforms of long segments", err);
-    if (!rc)
-        rc = lw_cufft_check(cufftSetStream(fft.handle, stream), "transforming a filter", err);
-    for (int64_t filter = 0; filter < ols->plan.spec.n_filters && !rc; filter++)
-        rc = transform_filter(ols, fft.handle, taps, setup.padded, filter, stream, err);
-    if (!rc)
-        rc = lw_cuda_check(cudaStreamSynchronize(stream), "transforming the filters", err);
-    lw_cuda_fft_destroy(&fft);
-    return rc;
+    return lw_cuda_check(ols->plan.method->order(&ols->plan, bins, n, lw_long_spectrum(ols, first), stream), "ordering the filters",
+                         err);
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
 
-int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, void *memory, void *setup,
-                       cudaStream_t stream, struct lw_long_ols **out, struct lw_error *err)
+int lw_long_ols_create(const struct lw_long_ols_plan *plan, void *memory, cudaStream_t stream, struct lw_long_ols **out,
+                       struct lw_error *err)
 {
     struct lw_long_ols *const ols = lw_alloc(sizeof *ols, "the long filters", err);
     if (!ols)
@@ -109,8 +63,7 @@ int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, 
     lay_out(ols, memory);
     int rc;
     if ((rc = lw_cuda_check(cudaEventCreateWithFlags(&ols->idle, cudaEventDisableTiming), "creating an event", err)) ||
-        (rc = plan->method->prepare(ols, stream, err)) ||
-        (rc = make_bank(ols, taps, setup, stream, err))) {
+        (rc = plan->method->prepare(ols, stream, err))) {
         lw_long_ols_destroy(ols);
         return rc;
     }

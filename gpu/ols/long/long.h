@@ -43,19 +43,21 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
 /** Return whether the long path is clearly cheaper than `kernel`, and set *out to its plan. False if a segment was wanted. Pure. */
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out);
 
-/** Return the device bytes for the object's life, and those during create only. Both ask cuFFT and need the device's context. */
+/** Return the device bytes for the object's life. Asks cuFFT and needs the device's context. */
 int64_t lw_long_ols_bytes(const struct lw_long_ols_plan *plan);
-int64_t lw_long_setup_bytes(const struct lw_long_ols_plan *plan);
 
 struct lw_long_ols;
 
-/** Create the object for a plan, and transform the filters in double. Waits for the work on `stream`.
- * @param taps    [n_filters x n_taps (x 2 if complex)], float64, device, borrowed until the work on `stream` is done
- * @param memory  lw_long_ols_bytes of device memory, borrowed for the object's life
- * @param setup   lw_long_setup_bytes of device memory, borrowed until the work on `stream` is done */
-int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, void *memory, void *setup,
-                       cudaStream_t stream, struct lw_long_ols **out, struct lw_error *err);
+/** Create the object for a plan, still without filters.
+ * @param memory  lw_long_ols_bytes of device memory, borrowed for the object's life; filled by work on `stream` */
+int lw_long_ols_create(const struct lw_long_ols_plan *plan, void *memory, cudaStream_t stream, struct lw_long_ols **out,
+                       struct lw_error *err);
 void lw_long_ols_destroy(struct lw_long_ols *ols);      /* NULL is legal */
+
+/** Enqueue the taking of filters first .. first + n - 1 (gpu/ols/bank.h makes them). May be repeated.
+ * @param bins  device, [n x segment] complex float64: the bins 0 .. N - 1 of the taps
+ * @param n     at most 32768 */
+int lw_long_ols_put(struct lw_long_ols *ols, const void *bins, int64_t first, int n, cudaStream_t stream, struct lw_error *err);
 
 /** Enqueue the filtering of one block. Blocks on different streams share the work space: each waits, on the device, until the block
  * before it has finished. */

@@ -47,8 +47,8 @@ struct lw_long_method {
     /** Return the bytes of method_memory. */
     int64_t (*memory_bytes)(const struct lw_long_ols_plan *plan);
     int (*prepare)(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err);
-    /** Divide one filter's spectrum by N. padded: in natural order, double; spectrum: in the order and precision `filter` reads. */
-    cudaError_t (*order)(const struct lw_long_ols_plan *plan, const void *padded, void *spectrum, cudaStream_t stream);
+    /** Divide the spectra of n filters by N. bins: in natural order, double; spectra: in the order and precision `filter` reads. */
+    cudaError_t (*order)(const struct lw_long_ols_plan *plan, const void *bins, int n, void *spectra, cudaStream_t stream);
 
     int (*gather)(struct lw_long_ols *ols, const struct lw_long_batch *b, struct lw_error *err);
     /** Fill ols->products, [n_filters][b->n][N], for filters first_filter .. first_filter + n_filters - 1. */

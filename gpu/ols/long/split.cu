@@ -252,14 +252,15 @@ split_scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typ
         store_item<false>(v, plane, item_place(g, first + blockIdx.y), begin, RowStep<S>{});
 }
 
-/* Write spectrum[row][i] in the order that multiply() of time_fast.cuh reads, divided by N; one thread per value. */
-template <class S> __global__ void split_order(const double2 *padded, typename S::C *spectrum)
+/* Write spectra[filter][row][i] in the order that multiply() of time_fast.cuh reads, divided by N; one thread per value. */
+template <class S> __global__ void split_order(const double2 *bins, typename S::C *spectra)
 {
     using F = typename S::RowT;
     using Real = typename S::Real;
     const int i = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    const double2 h = padded[row + int64_t(S::ROWS) * bin_of<F>(i)];
-    spectrum[int64_t(row) * S::COLUMNS + i] = {Real(h.x / S::N), Real(h.y / S::N)};
+    const int64_t filter = blockIdx.z * S::N;
+    const double2 h = bins[filter + row + int64_t(S::ROWS) * bin_of<F>(i)];
+    spectra[filter + int64_t(row) * S::COLUMNS + i] = {Real(h.x / S::N), Real(h.y / S::N)};
 }
 
 /* ---- the method ---------------------------------------------------------------------------------------------------- */
@@ -326,12 +327,12 @@ static int prepare(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error
     return lw_cuda_check(status, "preparing long segments", err);
 }
 
-static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded, void *spectrum, cudaStream_t stream)
+static cudaError_t order(const struct lw_long_ols_plan *plan, const void *bins, int n, void *spectra, cudaStream_t stream)
 {
     return with_split(plan->spec.precision, plan->segment, [=](auto split) {
         using S = decltype(split);
-        split_order<S><<<dim3(S::COLUMNS / 256, S::ROWS), 256, 0, stream>>>(static_cast<const double2 *>(padded),
-                                                                            static_cast<typename S::C *>(spectrum));
+        split_order<S><<<dim3(S::COLUMNS / 256, S::ROWS, n), 256, 0, stream>>>(static_cast<const double2 *>(bins),
+                                                                               static_cast<typename S::C *>(spectra));
         return cudaGetLastError();
     });
 }

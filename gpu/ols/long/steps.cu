@@ -1,4 +1,4 @@
-/* steps.cu - kernels around transforms: cut, multiply, store; pad and scale filters.
+/* steps.cu - kernels around transforms: cut, multiply, store; scale filters.
  *
  * A thread handles line_rows points of an item, block_threads apart; adjacent threads take adjacent points, which is coalesced for
  * [channel][axis]. Data [axis][channel] of several channels goes through a 32 x 32 tile of shared memory (8 or 16 KB, a column of
@@ -148,41 +148,23 @@ cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *p
     });
 }
 
-__global__ void pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, double2 *padded)
-{
-    for (int row = 0; row < line_rows; row++) {
-        const int64_t i = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
-        if (i >= segment)
-            return;
-        double2 tap = {0, 0};
-        if (i < n_taps)
-            tap = is_complex ? double2{taps[2 * i], taps[2 * i + 1]} : double2{taps[i], 0};
-        padded[i] = tap;
-    }
-}
-
-cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded, cudaStream_t stream)
-{
-    pad<<<line_grid(segment, 1), block_threads, 0, stream>>>(taps, is_complex, n_taps, segment, static_cast<double2 *>(padded));
-    return cudaGetLastError();
-}
-
 template <typename Real>
-__global__ void scale(const double2 *padded, int64_t segment, Complex<Real> *spectrum)
+__global__ void scale(const double2 *bins, int64_t segment, Complex<Real> *spectra)
 {
+    const int64_t item = blockIdx.y * segment;
     for (int row = 0; row < line_rows; row++) {
         const int64_t i = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
         if (i < segment)
-            spectrum[i] = {Real(padded[i].x / segment), Real(padded[i].y / segment)};
+            spectra[item + i] = {Real(bins[item + i].x / segment), Real(bins[item + i].y / segment)};
     }
 }
 
-cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum, cudaStream_t stream)
+cudaError_t lw_long_scale(enum lw_precision precision, const void *bins, int64_t segment, int n, void *spectra, cudaStream_t stream)
 {
     return with_real(precision, [=](auto real) {
         using Real = decltype(real);
-        scale<Real><<<line_grid(segment, 1), block_threads, 0, stream>>>(static_cast<const double2 *>(padded), segment,
-                                                                         static_cast<Complex<Real> *>(spectrum));
+        scale<Real><<<line_grid(segment, n), block_threads, 0, stream>>>(static_cast<const double2 *>(bins), segment,
+                                                                         static_cast<Complex<Real> *>(spectra));
         return cudaGetLastError();
     });
 }

@@ -49,10 +49,7 @@ cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *p
 cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct lw_post_args *post, const void *products,
                          int64_t first, int n, void *plane, cudaStream_t stream);
 
-/** Write one filter's taps (float64, device; complex as pairs), followed by zeros, to padded[N], double2. */
-cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded, cudaStream_t stream);
-
-/** Write spectrum[i] = padded[i] / N in the computing precision, i < N. */
-cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum, cudaStream_t stream);
+/** Write n spectra in the computing precision, divided by N: spectra[i] = bins[i] / N, i < n N; bins: complex float64. */
+cudaError_t lw_long_scale(enum lw_precision precision, const void *bins, int64_t segment, int n, void *spectra, cudaStream_t stream);
 
 LW_C_END

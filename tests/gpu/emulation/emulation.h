@@ -139,6 +139,7 @@ inline char *advanced(char *p, unsigned n, unsigned step) { return p + (uint64_t
 inline void need(unsigned) {}
 inline void pass_cycles(unsigned) {}
 inline uint16_t half_of(double x) { return lw_half_of_double(x); }
+inline double value_of_half(uint16_t half) { return lw_half_value(half); }
 template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
 template <int COUNT> inline void arrive_at(int number) { emulation::named_arrival(number, COUNT); }
 template <int COUNT> inline bool barrier_any(int number, bool flag) { return emulation::named_barrier(number, COUNT, flag) != 0; }
