@@ -344,7 +344,7 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
     const int64_t setup = lw_device_bytes(memory.setup_bytes), slots = lw_device_bytes(lay_out_device(&counted, &memory)) * depth;
     const int64_t pinned = lay_out_pinned(&counted, &memory) * depth;
     return (struct lw_bytes){
-        .host = (int64_t)sizeof counted * depth + memory.host_bytes, .pinned = lw_max64(pinned, memory.setup_pinned_bytes),
+        .host = (int64_t)sizeof counted * depth + memory.host_bytes, .pinned = memory.pinned_bytes + lw_max64(pinned, memory.setup_pinned_bytes),
         .device = lw_device_bytes(memory.op_bytes) + (slots > setup ? slots : setup),
     };
 }
@@ -394,6 +394,11 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     return rc;
 }
 
+static int op_fill(struct lw_op *op, const struct lw_ols_part *part, struct lw_error *err)
+{
+    return op->ops->fill(op, part, op->in, err);
+}
+
 static const struct lw_engine_ops engine_ops = {
     .name = "cuda",
     .describe = describe,
@@ -401,6 +406,7 @@ static const struct lw_engine_ops engine_ops = {
     .op_plan = op_plan,
     .op_bytes = op_bytes,
     .op_create = op_create,
+    .op_fill = op_fill,
     .op_destroy = op_destroy,
     .slot_create = slot_create,
     .slot_destroy = slot_destroy,

@@ -1,7 +1,7 @@
 /* op.h - the interface that each operation of the CUDA engine implements (ols, conv2d). gpu/host/engine.c chooses an implementation
  * by lw_op_kind and calls its functions in this order:
  *
- *     plan, measure (sizes only) --> create --> for each block: enqueue [, again for parts of the block] --> destroy */
+ *     plan, measure (sizes only) --> create [, fill] --> for each block: enqueue [, again for parts of the block] --> destroy */
 #pragma once
 
 #include "base/pool.h"
@@ -17,6 +17,7 @@ struct lw_cuda_op_memory {
     int64_t work_bytes;             /* device memory of a slot beside input and products */
     int64_t op_bytes;               /* device memory for the operation's life */
     int64_t setup_bytes;            /* device memory during `create` only */
+    int64_t pinned_bytes;           /* pinned memory for the operation's life, beside the slots' */
     int64_t setup_pinned_bytes;     /* pinned memory during `create` only */
     int64_t host_bytes;             /* pageable host memory for the operation's life */
 };
@@ -38,13 +39,15 @@ struct lw_cuda_op_ops {
     /** Choose an algorithm and fill *plan. LW_ECONFIG if no algorithm can do what the spec asks for. Allocates nothing. */
     int (*plan)(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
 
-    /** Fill work_bytes, op_bytes, host_bytes and the setup's bytes; the caller has set the other fields. */
+    /** Fill work_bytes, op_bytes, host_bytes, pinned_bytes and the setup's bytes; the caller has set the other fields. */
     void (*measure)(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                     struct lw_cuda_op_memory *memory);
 
     /** Allocate and fill the memory for the operation's life; the caller has set op->spec, plan, memory and device. At return, work
      * on `stream` may still be in flight. */
     int (*create)(struct lw_op *op, cudaStream_t stream, struct lw_error *err);
+    /** Replace the filters (lw_engine_ops.op_fill), and wait for the work on `stream`. NULL if the operation has none. */
+    int (*fill)(struct lw_op *op, const struct lw_ols_part *part, cudaStream_t stream, struct lw_error *err);
     void (*destroy)(struct lw_op *op);          /* accepts an operation whose `create` failed */
 
     /** Enqueue the kernels of one block. Allocates nothing and does not wait. */

@@ -8,6 +8,7 @@
 #include "gpu/host/pinned.h"
 #include "gpu/ols/spectra.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define BATCH_POINTS ((int64_t)1 << 20)     /* points of a batch: two arrays of them fit the L2 cache, and they fill the device */
@@ -31,6 +32,7 @@ struct stage {
 
 struct lw_filler {
     struct lw_ols_resolved path;
+    struct lw_ols_spec ols;         /* its taps are those of the run */
     int batch;
     void *values, *others;          /* device: [batch][row] complex doubles each; cuFFT: others is its work area */
     char *arrivals[N_ARRIVALS];     /* device: stored taps of a batch */
@@ -131,6 +133,7 @@ int lw_filler_create(const struct lw_ols_resolved *path, const struct lw_ols_spe
     if (!filler)
         return LW_ESYSTEM;
     filler->path = *path;
+    filler->ols = *ols;
     filler->batch = batch_of(path, ols->n_filters, batch);
     filler->threads = threads;
     lay_out(filler, ols, memory);
@@ -176,10 +179,10 @@ struct pieces {
     int64_t per_batch, n;           /* pieces of a whole batch; of the bank */
 };
 
-static struct pieces pieces_of(const struct lw_filler *filler, const struct lw_ols_spec *ols)
+static struct pieces pieces_of(const struct lw_filler *filler, int n)
 {
-    struct pieces p = {.taps = ols->taps.data, .bytes = ols->n_filters * filter_bytes(ols)};
-    p.batch_bytes = filler->batch * filter_bytes(ols);
+    const int64_t each = filter_bytes(&filler->ols);
+    struct pieces p = {.taps = filler->ols.taps.data, .bytes = n * each, .batch_bytes = filler->batch * each};
     p.per_batch = lw_divide_up(p.batch_bytes, STAGE_BYTES);
     const int64_t whole = p.bytes / p.batch_bytes;
     p.n = whole * p.per_batch + lw_divide_up(p.bytes - whole * p.batch_bytes, STAGE_BYTES);
@@ -268,9 +271,10 @@ static int put(const struct lw_filler *filler, const struct lw_filler_target *ta
 }
 
 /* Write the taps of a batch to `values`, and those for the ends of the axis to the target. */
-static cudaError_t spread(struct lw_filler *filler, const struct lw_ols_spec *ols, const struct lw_filler_target *target,
-                          const void *taps, int64_t first, int n, cudaStream_t stream)
+static cudaError_t spread(struct lw_filler *filler, const struct lw_filler_target *target, const void *taps, int64_t first, int n,
+                          cudaStream_t stream)
 {
+    const struct lw_ols_spec *const ols = &filler->ols;
     const bool folds = lw_post_folds(ols->post);
     const struct lw_cuda_taps given = {
         .data = taps, .type = ols->taps.type, .is_reversed = ols->taps.is_reversed, .n_taps = ols->n_taps,
@@ -287,13 +291,12 @@ static cudaError_t spread(struct lw_filler *filler, const struct lw_ols_spec *ol
     return status;
 }
 
-/* Enqueue all steps of a batch, whose stored taps go to the device through arrivals[batch modulo N_ARRIVALS]. */
-static int run_batch(struct lw_filler *filler, const struct lw_ols_spec *ols, const struct pieces *pieces, int64_t batch,
+/* Enqueue all steps of a batch of n filters, whose stored taps go to the device through arrivals[batch modulo N_ARRIVALS]. */
+static int run_batch(struct lw_filler *filler, const struct pieces *pieces, int64_t batch, int n,
                      const struct lw_filler_target *target, cudaStream_t stream, struct lw_error *err)
 {
     const int side = (int)(batch % N_ARRIVALS);
     const int64_t first = batch * filler->batch;
-    const int n = (int)lw_min64(ols->n_filters - first, filler->batch);
     const char *const what = "copying the filters to the device";
     void *bins;
     int rc;
@@ -301,24 +304,43 @@ static int run_batch(struct lw_filler *filler, const struct lw_ols_spec *ols, co
         (rc = send_batch(filler, pieces, batch, filler->arrivals[side], err)) ||
         (rc = lw_cuda_check(cudaEventRecord(filler->arrived[side], filler->copies), what, err)) ||
         (rc = lw_cuda_check(cudaStreamWaitEvent(stream, filler->arrived[side], 0), what, err)) ||
-        (rc = lw_cuda_check(spread(filler, ols, target, filler->arrivals[side], first, n, stream), "converting the filters", err)) ||
+        (rc = lw_cuda_check(spread(filler, target, filler->arrivals[side], first, n, stream), "converting the filters", err)) ||
         (rc = lw_cuda_check(cudaEventRecord(filler->taken[side], stream), what, err)) ||
         (rc = transform(filler, n, stream, &bins, err)))
         return rc;
     return put(filler, target, bins, first, n, stream, err);
 }
 
-int lw_filler_run(struct lw_filler *filler, const struct lw_ols_spec *ols, const struct lw_filler_target *target,
+/* Enqueue that the filters from `first` on become 0. */
+static int clear(struct lw_filler *filler, int64_t first, const struct lw_filler_target *target, cudaStream_t stream,
+                 struct lw_error *err)
+{
+    const struct lw_ols_spec *const ols = &filler->ols;
+    const int64_t n = ols->n_filters - first, each = lw_post_end_taps(ols->post, ols->n_taps) * (ols->taps.type.is_complex ? 2 : 1);
+    int rc = LW_OK;
+    if (lw_post_folds(ols->post) && n > 0)
+        rc = lw_cuda_check(cudaMemsetAsync(target->ends + first * each, 0, (size_t)(n * each) * sizeof(double), stream),
+                           "clearing filters", err);
+    for (int64_t at = first; at < ols->n_filters && !rc; at += MOST_FILTERS)
+        rc = put(filler, target, NULL, at, (int)lw_min64(ols->n_filters - at, MOST_FILTERS), stream, err);
+    return rc;
+}
+
+int lw_filler_run(struct lw_filler *filler, const struct lw_stored_taps *taps, int n, const struct lw_filler_target *target,
                   cudaStream_t stream, struct lw_error *err)
 {
-    const struct pieces pieces = pieces_of(filler, ols);
+    assert(n <= filler->ols.n_filters && lw_type_bytes(taps->type) == lw_type_bytes(filler->ols.taps.type));
+    filler->ols.taps = *taps;
+    const struct pieces pieces = pieces_of(filler, n);
     int rc = LW_OK;
     if (filler->pinned.memory && !(rc = lw_pinned_wait(&filler->pinned, filler->threads, err)))
         rc = start(filler, &pieces, 0, err);
-    for (int64_t batch = 0; batch * filler->batch < ols->n_filters && !rc; batch++)
-        rc = run_batch(filler, ols, &pieces, batch, target, stream, err);
+    for (int64_t batch = 0, first = 0; first < n && !rc; batch++, first += filler->batch)
+        rc = run_batch(filler, &pieces, batch, (int)lw_min64(n - first, filler->batch), target, stream, err);
     for (int i = 0; i < N_STAGES; i++)
         lw_pool_wait(filler->threads, &filler->stages[i].copying, NULL);
+    if (!rc)
+        rc = clear(filler, n, target, stream, err);
     const cudaError_t status = cudaStreamSynchronize(stream);
     return rc ? rc : lw_cuda_check(status, "transforming the filters", err);
 }

@@ -36,7 +36,7 @@ struct lw_filler;
 int64_t lw_filler_bytes(const struct lw_ols_resolved *path, const struct lw_ols_spec *ols, int batch);
 int64_t lw_filler_pinned_bytes(const struct lw_ols_spec *ols);
 
-/** Create a filler. The taps' type and order count, the taps themselves do not. LW_ESYSTEM.
+/** Create a filler. The taps' type counts, the taps themselves do not. LW_ESYSTEM.
  * @param path     copied
  * @param memory   lw_filler_bytes of device memory, borrowed for the filler's life
  * @param threads  borrowed for the filler's life; they pin and fill the stages. NULL: the driver copies, without stages */
@@ -44,9 +44,9 @@ int lw_filler_create(const struct lw_ols_resolved *path, const struct lw_ols_spe
                      struct lw_pool *threads, struct lw_filler **out, struct lw_error *err);
 void lw_filler_destroy(struct lw_filler *filler);       /* NULL is legal; waits for the work on its stream */
 
-/** Put ols->n_filters filters into the target, in place of those before. Waits for the work on `stream`. LW_ESYSTEM.
- * @param ols  as for create, with its taps, and no more filters */
-int lw_filler_run(struct lw_filler *filler, const struct lw_ols_spec *ols, const struct lw_filler_target *target,
+/** Put n filters into the target, in place of those before; the others of the ols->n_filters become 0. Waits for the work on `stream`.
+ * LW_ESYSTEM. @param taps  [n x n_taps], of the type that create was given */
+int lw_filler_run(struct lw_filler *filler, const struct lw_stored_taps *taps, int n, const struct lw_filler_target *target,
                   cudaStream_t stream, struct lw_error *err);
 
 LW_C_END

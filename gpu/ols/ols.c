@@ -37,15 +37,16 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
     return (struct lw_cuda_ols_spec){
         .precision = spec->precision, .layout = spec->layout, .input = spec->input.scalar, .input_complex = spec->input.is_complex,
         .taps_complex = spec->ols.taps_complex, .n_channels = spec->n_channels, .n_outputs = spec->n_outputs,
-        .n_filters = spec->ols.n_filters, .n_taps = kernel_taps(spec),
+        .n_filters = lw_ols_bank(&spec->ols), .n_taps = kernel_taps(spec),
         .post = {lw_post_folds(post) ? LW_POST_NONE : post.kind, lw_post_rate(post), every}, .segment = spec->ols.segment,
         .is_searched = lw_ols_may_find(spec),
     };
 }
 
-/* Choose the path: a kernel if there is one for the filter and the wanted segment, else the long path, which takes any segment. If
- * no segment is wanted and both paths can do it, choose the cheaper path. */
-static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_ols_resolved *out, struct lw_error *err)
+/* Choose the path for the whole bank: a kernel if there is one for the filter and the wanted segment, else the long path, which takes
+ * any segment. If no segment is wanted and both paths can do it, choose the cheaper path. */
+static int choose_path(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_ols_resolved *out,
+                       struct lw_error *err)
 {
     const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
     const struct lw_cuda_ols_spec wanted = kernel_spec(spec);
@@ -55,6 +56,19 @@ static int resolve(const struct lw_device *device, const struct lw_op_spec *spec
     if (out->is_long)
         return lw_long_ols_choose(&wanted, &arch, spec->n_outputs, &out->long_plan, err);
     out->is_long = !out->kernel.finds && lw_long_ols_is_cheaper(&out->kernel, spec->n_outputs, &out->long_plan);
+    return LW_OK;
+}
+
+/* Choose the path, and let it hold the operation's filters. */
+static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_ols_resolved *out, struct lw_error *err)
+{
+    const int rc = choose_path(device, spec, out, err);
+    if (rc)
+        return rc;
+    if (out->is_long)
+        lw_long_ols_hold(&out->long_plan, spec->ols.n_filters);
+    else
+        lw_cuda_ols_hold(&out->kernel, spec->ols.n_filters);
     return LW_OK;
 }
 
@@ -120,6 +134,9 @@ static int64_t ends_bytes(const struct lw_op_spec *spec)
     return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * doubles * (int64_t)sizeof(double) : 0;
 }
 
+/* Return whether the operation takes other filters of the bank later, for which it keeps its filler. */
+static bool keeps_filler(const struct lw_op_spec *spec) { return lw_ols_bank(&spec->ols) > spec->ols.n_filters; }
+
 /* Lay out the device memory for the operation's life, and return its bytes. */
 static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, struct lw_ols_state *ols)
 {
@@ -129,6 +146,7 @@ static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_r
     ols->ends = lw_arena_take(&arena, ends_bytes(spec));
     ols->scales = lw_arena_take(&arena, lw_ols_scales_bytes(spec));
     ols->strengths = lw_arena_take(&arena, lw_ols_strengths_bytes(spec));
+    ols->filling = lw_arena_take(&arena, keeps_filler(spec) ? lw_filler_bytes(resolved, &spec->ols, 0) : 0);
     return arena.used;
 }
 
@@ -200,59 +218,54 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
         return;                     /* cannot happen: `plan` was made from the same spec */
     struct lw_ols_state counted = {0};
     memory->op_bytes = lay_out_kept(spec, &resolved, &counted);
-    memory->setup_bytes = lw_filler_bytes(&resolved, &spec->ols, 0);
-    memory->setup_pinned_bytes = lw_filler_pinned_bytes(&spec->ols);
     memory->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct lw_ols_state);
+    if (keeps_filler(spec)) {
+        memory->pinned_bytes = lw_filler_pinned_bytes(&spec->ols);
+        memory->host_bytes += lw_ols_scales_bytes(spec);
+    } else {
+        memory->setup_bytes = lw_filler_bytes(&resolved, &spec->ols, 0);
+        memory->setup_pinned_bytes = lw_filler_pinned_bytes(&spec->ols);
+    }
     struct parts parts;
     memory->work_bytes = lay_out_work(spec, plan, &resolved, memory, NULL, &parts);
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
 
-/* An array that is filled on the host and copied to the device. `host` must live until the work on the stream has finished. */
-struct array {
-    void *host, *device;
-    int64_t bytes;
-    const char *what;
-};
-
-enum { WEIGHTS, SCALES, STRENGTHS, N_ARRAYS };
-
-static int make_arrays(const struct lw_op *op, struct array arrays[N_ARRAYS], struct lw_error *err)
+static int fill_weights(const struct lw_op_spec *spec, const struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
 {
-    for (int i = 0; i < N_ARRAYS; i++)
-        if (!(arrays[i].host = lw_alloc((size_t)arrays[i].bytes, arrays[i].what, err)))
-            return LW_ESYSTEM;
-    lw_cuda_post_weights(&op->spec, arrays[WEIGHTS].host);
-    lw_ols_scales(&op->spec, arrays[SCALES].host);
-    return lw_ols_strengths(&op->spec, op->threads, arrays[STRENGTHS].host, err);
+    const int64_t bytes = (int64_t)lw_cuda_post_weights_bytes(spec);
+    if (bytes == 0)
+        return LW_OK;
+    void *const weights = lw_alloc((size_t)bytes, "the weights of interpolation", err);
+    if (!weights)
+        return LW_ESYSTEM;
+    lw_cuda_post_weights(spec, weights);
+    const int rc = lw_cuda_upload(ols->weights, weights, bytes, stream, "copying the weights of interpolation to the device", err);
+    lw_free(weights);
+    return rc;
 }
 
-static int copy_to_device(const struct array arrays[N_ARRAYS], cudaStream_t stream, struct lw_error *err)
-{
-    cudaError_t status = cudaSuccess;
-    for (int i = 0; i < N_ARRAYS && status == cudaSuccess; i++)
-        if (arrays[i].bytes > 0)
-            status = cudaMemcpyAsync(arrays[i].device, arrays[i].host, (size_t)arrays[i].bytes, cudaMemcpyHostToDevice, stream);
-    if (status == cudaSuccess)
-        status = cudaStreamSynchronize(stream);
-    return lw_cuda_check(status, "copying the noise to the device", err);
-}
-
-/* Fill the arrays beside the filters. */
-static int fill_arrays(const struct lw_op *op, const struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
+/* Fill the scales and the strengths of the filters that are held. */
+static int fill_scales(const struct lw_op *op, struct lw_ols_state *ols, const struct lw_ols_part *part, cudaStream_t stream,
+                       struct lw_error *err)
 {
     const struct lw_op_spec *const spec = &op->spec;
-    struct array arrays[N_ARRAYS] = {
-        [WEIGHTS] = {NULL, ols->weights, (int64_t)lw_cuda_post_weights_bytes(spec), "the weights of interpolation"},
-        [SCALES] = {NULL, ols->scales, lw_ols_scales_bytes(spec), "the noise"},
-        [STRENGTHS] = {NULL, ols->strengths, lw_ols_strengths_bytes(spec), "the noise"},
-    };
-    int rc = make_arrays(op, arrays, err);
-    if (!rc)
-        rc = copy_to_device(arrays, stream, err);
-    for (int i = 0; i < N_ARRAYS; i++)
-        lw_free(arrays[i].host);
+    const int64_t bytes = lw_ols_scales_bytes(spec);
+    const char *const what = "copying the noise to the device";
+    int rc = LW_OK;
+    if (bytes == 0)
+        return LW_OK;
+    if (!ols->host_scales && !(ols->host_scales = lw_alloc((size_t)bytes, "the noise", err)))
+        return LW_ESYSTEM;
+    lw_ols_scales(spec, part, ols->host_scales);
+    rc = lw_cuda_upload(ols->scales, ols->host_scales, bytes, stream, what, err);
+    if (!rc && lw_ols_strengths_bytes(spec) > 0 && !(rc = lw_ols_strengths(spec, part, op->threads, ols->host_scales, err)))
+        rc = lw_cuda_upload(ols->strengths, ols->host_scales, bytes, stream, what, err);
+    if (!ols->filler) {
+        lw_free(ols->host_scales);
+        ols->host_scales = NULL;
+    }
     return rc;
 }
 
@@ -264,21 +277,30 @@ static int fill_tables(struct lw_ols_state *ols, cudaStream_t stream, struct lw_
     return lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, ols->memory, stream), "preparing the kernels", err);
 }
 
-/* Transform the filters, in set-up memory that is freed at the end. */
-static int fill_bank(const struct lw_op *op, const struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
+/* Transform the filters, by the operation's filler or one that is made for it. */
+static int fill_bank(const struct lw_op *op, const struct lw_ols_state *ols, const struct lw_ols_part *part, cudaStream_t stream,
+                     struct lw_error *err)
 {
     const struct lw_ols_spec *const spec = &op->spec.ols;
     const struct lw_filler_target target = {ols->memory, ols->long_ols, lw_post_folds(spec->post) ? ols->ends : NULL};
     struct lw_filler *filler = NULL;
     void *memory = NULL;
+    if (ols->filler)
+        return lw_filler_run(ols->filler, &part->taps, part->n, &target, stream, err);
     int rc = lw_cuda_allocate(op->memory.setup_bytes, "transforming the filters", &memory, err);
     if (rc)
         return rc;
     if (!(rc = lw_filler_create(&ols->resolved, spec, 0, memory, op->device->index, op->threads, &filler, err)))
-        rc = lw_filler_run(filler, spec, &target, stream, err);
+        rc = lw_filler_run(filler, &part->taps, part->n, &target, stream, err);
     lw_filler_destroy(filler);
     cudaFree(memory);
     return rc;
+}
+
+static int fill(struct lw_op *op, const struct lw_ols_part *part, cudaStream_t stream, struct lw_error *err)
+{
+    const int rc = fill_bank(op, op->state, part, stream, err);
+    return rc ? rc : fill_scales(op, op->state, part, stream, err);
 }
 
 static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
@@ -294,9 +316,13 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
     lay_out_kept(&op->spec, &ols->resolved, ols);
     lw_cuda_post_args(&op->spec, &ols->post);
     ols->post.weights = ols->weights;
-    if ((rc = fill_tables(ols, stream, err)) || (rc = fill_bank(op, ols, stream, err)))
+    if ((rc = fill_tables(ols, stream, err)) || (rc = fill_weights(&op->spec, ols, stream, err)))
         return rc;
-    return fill_arrays(op, ols, stream, err);
+    if (keeps_filler(&op->spec) && (rc = lw_filler_create(&ols->resolved, &op->spec.ols, 0, ols->filling, op->device->index,
+                                                          op->threads, &ols->filler, err)))
+        return rc;
+    const struct lw_ols_part part = {op->spec.ols.taps, op->spec.ols.search.noise, 0, op->spec.ols.n_filters};
+    return part.taps.data ? fill(op, &part, stream, err) : LW_OK;
 }
 
 static void destroy(struct lw_op *op)
@@ -304,8 +330,10 @@ static void destroy(struct lw_op *op)
     struct lw_ols_state *const ols = op->state;
     if (!ols)
         return;
+    lw_filler_destroy(ols->filler);
     lw_long_ols_destroy(ols->long_ols);
     cudaFree(ols->memory);
+    lw_free(ols->host_scales);
     lw_free(ols);
 }
 
@@ -469,5 +497,5 @@ static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, 
 }
 
 const struct lw_cuda_op_ops lw_cuda_op_ols = {
-    .plan = plan_ols, .measure = measure, .create = create, .destroy = destroy, .enqueue = enqueue, .again = enqueue_again,
+    .plan = plan_ols, .measure = measure, .create = create, .fill = fill, .destroy = destroy, .enqueue = enqueue, .again = enqueue_again,
 };

@@ -14,12 +14,15 @@
 
 struct lw_ols_state {
     struct lw_ols_resolved resolved;
-    void *memory;                   /* device: begins with the kernel's bank or the long path's memory; the next four lie in it */
+    void *memory;                   /* device: begins with the kernel's bank or the long path's memory; the next four and `filling` lie in it */
     void *weights;                  /* weights of the interpolation (struct lw_post_args) */
     void *ends;                     /* filters for the axis' two ends (struct lw_ends), if a derivative is folded into the taps */
     void *scales, *strengths;       /* scales of a search, see lw_ols_scales and lw_ols_strengths */
     struct lw_post_args post;       /* arguments of --post that all blocks share */
     struct lw_long_ols *long_ols;   /* the long path; NULL if a kernel filters */
+    struct lw_filler *filler;       /* takes other filters later (lw_engine_ops.op_fill), in `filling`; NULL: these filters stay */
+    void *filling;                  /* device */
+    void *host_scales;              /* with a filler: host memory for the scales */
 };
 
 /* A piece: outputs of the series that one call computes, whole units of the grid (struct lw_grid) except at the end of the axis. */
@@ -53,14 +56,15 @@ int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, con
 /** Return the bytes of the scales for crossings, [stretches][n_channels][n_filters] reals of the computing precision. */
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
 
-/** Write the scales for crossings to host memory: 1 / (threshold sigma), and 0 where sigma is 0. */
-void lw_ols_scales(const struct lw_op_spec *spec, void *scales);
+/** Write the scales for crossings to host memory: 1 / (threshold sigma), and 0 where sigma is 0 or there is no filter. */
+void lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales);
 
 /** Return the bytes of the strengths, 0 if the best filter is not wanted; write the strengths to host memory. These scales for the
  * best filter are laid out as those for crossings: 1 / sigma, times a factor for each stretch and channel that makes the largest
  * product of a strength and its filter's norm 1. They are negative where negative outputs are sought, and NaN where sigma is 0. */
 int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec);
-int lw_ols_strengths(const struct lw_op_spec *spec, struct lw_pool *threads, void *strengths, struct lw_error *err);
+int lw_ols_strengths(const struct lw_op_spec *spec, const struct lw_ols_part *part, struct lw_pool *threads, void *strengths,
+                     struct lw_error *err);
 
 /** Return whether a filtering kernel may do the search itself. Block statistics need the stored series. */
 bool lw_ols_may_find(const struct lw_op_spec *spec);

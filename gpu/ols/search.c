@@ -29,15 +29,25 @@ int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec)
     return lw_search_products(&spec->ols.search) & LW_BEST ? lw_ols_scales_bytes(spec) : 0;
 }
 
-void lw_ols_scales(const struct lw_op_spec *spec, void *scales)
+/* Return the scale for crossings of a filter that is held, in a row; 0 if there is no such filter. */
+static double scale_at(const struct lw_op_spec *spec, const struct lw_ols_part *part, int64_t row, int64_t filter)
 {
-    if (lw_ols_scales_bytes(spec) > 0)
-        lw_cuda_scales(&spec->ols.search, n_scales(spec), spec->precision, scales);
+    struct lw_search search = spec->ols.search;
+    search.noise = part->noise;
+    return filter < part->n ? lw_cuda_scale_of(&search, row * lw_ols_bank(&spec->ols) + part->first + filter) : 0;
 }
 
-/* The norms of the filters, which threads find: each the root of the sum of its taps' squares. */
+void lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales)
+{
+    const int64_t n_filters = spec->ols.n_filters, n = lw_ols_scales_bytes(spec) > 0 ? n_scales(spec) : 0;
+    for (int64_t i = 0; i < n; i++)
+        lw_cuda_put_scale(spec->precision, scales, i, scale_at(spec, part, i / n_filters, i % n_filters));
+}
+
+/* The norms of filters, which threads find: each the root of the sum of its taps' squares. */
 struct norms {
-    const struct lw_ols_spec *ols;
+    const struct lw_ols_part *part;
+    int64_t n_taps;
     double *values;
 };
 
@@ -45,14 +55,14 @@ enum { TAPS_AT_ONCE = 512 };
 
 /* Return the largest part of a filter's taps, or the sum of the squares of their parts after a division by `scale`, if that is > 0.
  * The taps' order does not matter, so that they are read as they are stored. */
-static double sum_taps(const struct lw_ols_spec *ols, int64_t filter, double scale)
+static double sum_taps(const struct norms *norms, int64_t filter, double scale)
 {
-    const int parts = ols->taps.type.is_complex ? 2 : 1;
+    const struct lw_stored_taps *const taps = &norms->part->taps;
+    const int parts = taps->type.is_complex ? 2 : 1;
     double numbers[2 * TAPS_AT_ONCE], result = 0;
-    for (int64_t first = 0; first < ols->n_taps; first += TAPS_AT_ONCE) {
-        const int64_t n = lw_min64(ols->n_taps - first, TAPS_AT_ONCE);
-        const struct lw_stored_taps its = lw_stored_from(&ols->taps, 1, filter * ols->n_taps + first);
-        lw_type_numbers(its.type, its.data, n * parts, numbers);
+    for (int64_t first = 0; first < norms->n_taps; first += TAPS_AT_ONCE) {
+        const int64_t n = lw_min64(norms->n_taps - first, TAPS_AT_ONCE);
+        lw_type_numbers(taps->type, lw_stored_from(taps, 1, filter * norms->n_taps + first).data, n * parts, numbers);
         for (int64_t i = 0; i < n * parts; i++)
             result = scale > 0 ? result + numbers[i] / scale * (numbers[i] / scale) : fmax(result, fabs(numbers[i]));
     }
@@ -62,37 +72,41 @@ static double sum_taps(const struct lw_ols_spec *ols, int64_t filter, double sca
 static int find_norm(void *context, int64_t filter, int thread, struct lw_error *err)
 {
     const struct norms *const norms = context;
-    const double largest = sum_taps(norms->ols, filter, 0);
+    const double largest = sum_taps(norms, filter, 0);
     (void)thread, (void)err;
-    norms->values[filter] = largest > 0 ? largest * sqrt(sum_taps(norms->ols, filter, largest)) : 0;
+    norms->values[filter] = largest > 0 ? largest * sqrt(sum_taps(norms, filter, largest)) : 0;
     return LW_OK;
 }
 
-int lw_ols_strengths(const struct lw_op_spec *spec, struct lw_pool *threads, void *strengths, struct lw_error *err)
+static void put_strengths(const struct lw_op_spec *spec, const struct lw_ols_part *part, const double *norms, int64_t row,
+                          void *strengths)
 {
-    const struct lw_search *const search = &spec->ols.search;
     const int64_t n_filters = spec->ols.n_filters;
+    double strongest = 0;
+    for (int64_t f = 0; f < part->n; f++)
+        strongest = fmax(strongest, scale_at(spec, part, row, f) * norms[f]);
+    for (int64_t f = 0; f < n_filters; f++) {
+        const double scale = scale_at(spec, part, row, f), strength = scale / (strongest > 0 ? strongest : 1);
+        lw_cuda_put_scale(spec->precision, strengths, row * n_filters + f,
+                          scale == 0 ? NAN : spec->ols.search.sign == LW_SIGN_NEGATIVE ? -strength : strength);
+    }
+}
+
+int lw_ols_strengths(const struct lw_op_spec *spec, const struct lw_ols_part *part, struct lw_pool *threads, void *strengths,
+                     struct lw_error *err)
+{
     if (lw_ols_strengths_bytes(spec) == 0)
         return LW_OK;
-    double *const norms = lw_alloc_array(n_filters, sizeof *norms, "the filters' norms", err);
-    if (!norms)
+    double *const values = lw_alloc_array(part->n, sizeof *values, "the filters' norms", err);
+    if (!values)
         return LW_ESYSTEM;
-    struct norms wanted = {&spec->ols, norms};
-    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = n_filters, .work = find_norm, .context = &wanted};
+    struct norms norms = {part, spec->ols.n_taps, values};
+    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = part->n, .work = find_norm, .context = &norms};
     lw_pool_start(threads, &batch);
     lw_pool_wait(threads, &batch, NULL);
-    for (int64_t row = 0; row < n_rows(spec); row++) {
-        double strongest = 0;
-        for (int64_t f = 0; f < n_filters; f++)
-            strongest = fmax(strongest, lw_cuda_scale_of(search, row * n_filters + f) * norms[f]);
-        for (int64_t f = 0; f < n_filters; f++) {
-            const int64_t i = row * n_filters + f;
-            const double scale = lw_cuda_scale_of(search, i), strength = scale / (strongest > 0 ? strongest : 1);
-            lw_cuda_put_scale(spec->precision, strengths, i,
-                              scale == 0 ? NAN : search->sign == LW_SIGN_NEGATIVE ? -strength : strength);
-        }
-    }
-    lw_free(norms);
+    for (int64_t row = 0; row < n_rows(spec); row++)
+        put_strengths(spec, part, values, row, strengths);
+    lw_free(values);
     return LW_OK;
 }
 

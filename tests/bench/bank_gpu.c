@@ -112,11 +112,11 @@ static void measure_whole(struct bench *b, int batch, bool has_stages, double *f
     const double begin = lw_now();
     void *const memory = on_device((size_t)lw_filler_bytes(&b->path, &b->ols, batch));
     stop(lw_filler_create(&b->path, &b->ols, batch, memory, 0, has_stages ? b->threads : NULL, &filler, NULL), "create");
-    stop(lw_filler_run(filler, &b->ols, &b->target, b->stream, NULL), "run");
+    stop(lw_filler_run(filler, &b->ols.taps, b->ols.n_filters, &b->target, b->stream, NULL), "run");
     *first = 1000 * (lw_now() - begin);
     for (int i = 0; i < RUNS; i++) {
         const double start = lw_now();
-        stop(lw_filler_run(filler, &b->ols, &b->target, b->stream, NULL), "run");
+        stop(lw_filler_run(filler, &b->ols.taps, b->ols.n_filters, &b->target, b->stream, NULL), "run");
         ms[i] = 1000 * (lw_now() - start);
     }
     *run = median(ms);

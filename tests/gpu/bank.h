@@ -17,7 +17,7 @@ static inline int refill_bank(const struct lw_ols_resolved *path, const struct l
     void *setup = NULL;
     int rc = cudaMalloc(&setup, (size_t)lw_filler_bytes(path, ols, batch)) == cudaSuccess ? LW_OK : LW_ESYSTEM;
     if (!rc && !(rc = lw_filler_create(path, ols, batch, setup, 0, threads, &filler, &err)))
-        rc = lw_filler_run(filler, ols, target, stream, &err);
+        rc = lw_filler_run(filler, &ols->taps, ols->n_filters, target, stream, &err);
     lw_filler_destroy(filler);
     cudaFree(setup);
     return rc;

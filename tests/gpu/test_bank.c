@@ -180,15 +180,14 @@ static void test_stages(void)
     void *const setup = on_device((size_t)lw_filler_bytes(&t.path, &t.ols, 75));
     double complex *const again = malloc(bytes);
     CHECK(lw_filler_create(&t.path, &t.ols, 75, setup, 0, threads, &filler, &err) == LW_OK, "%s", err.message);
-    t.ols.taps = others;
-    CHECK(lw_filler_run(filler, &t.ols, &t.target, NULL, &err) == LW_OK, "%s", err.message);
-    t.ols.taps = taps;
-    t.ols.n_filters = N_FILTERS - 30;
-    CHECK(lw_filler_run(filler, &t.ols, &t.target, NULL, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_filler_run(filler, &others, N_FILTERS, &t.target, NULL, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_filler_run(filler, &taps, N_FILTERS - 30, &t.target, NULL, &err) == LW_OK, "%s", err.message);
     copy(again, lw_long_spectrum(t.long_ols, 0), bytes, cudaMemcpyDeviceToHost);
     CHECK(memcmp(plain, again, (N_FILTERS - 30) * N * sizeof *again) == 0, "a second run leaves filters of the first");
-    CHECK(memcmp(plain + (N_FILTERS - 1) * N, again + (N_FILTERS - 1) * N, N * sizeof *again) != 0,
-          "a run writes more filters than it was given");
+    int64_t n_left = 0;
+    for (int64_t i = (N_FILTERS - 30) * N; i < (int64_t)N_FILTERS * N; i++)
+        n_left += again[i] != 0;
+    CHECK(n_left == 0, "%lld bins of filters that are not given are not 0", (long long)n_left);
     lw_filler_destroy(filler);
     cudaFree(setup);
     end(&t);

@@ -50,7 +50,7 @@ template <class Real> __global__ void direct_bank(Real *bank, const double *taps
         return;
     const int64_t filter = i / (pad * width);
     const int at = (int)(i % (pad * width));
-    bank[i] = at < n_taps * width ? (Real)taps[2 * (filter * n_taps + at / width) + at % width] : 0;
+    bank[i] = taps && at < n_taps * width ? (Real)taps[2 * (filter * n_taps + at / width) + at % width] : 0;
 }
 
 int lw_direct_put(const struct lw_cuda_ols_plan *plan, const double *taps, int64_t first, int n, void *bank,

@@ -315,6 +315,15 @@ static double direct_seconds_per_output(const struct lw_cuda_ols_spec *spec)
     return lw_direct_seconds_per_output(spec) + lw_cuda_ols_thinning_seconds(spec);
 }
 
+void lw_cuda_ols_hold(struct lw_cuda_ols_plan *plan, int n_filters)
+{
+    plan->spec.n_filters = n_filters;
+    if (plan->path == LW_CUDA_SEGMENTS)
+        plan->bank_bytes = lw_ols_bank_layout(lw_ols_kernel_of(plan), n_filters).bytes;
+    else if (plan->path == LW_CUDA_DIRECT)
+        plan->bank_bytes = lw_direct_bank_bytes(&plan->spec);
+}
+
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
                        struct lw_cuda_ols_plan *out, struct lw_error *err)
 {

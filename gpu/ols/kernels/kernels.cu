@@ -33,8 +33,11 @@ static void order(const OlsKernel *k, const OlsBankLayout *layout, const void *b
 {
     const int threads = 128;
     C *const spectra = (C *)bank + layout->spectra + first * k->segment;
-    ols_order<<<dim3((k->segment + threads - 1) / threads, n), threads, 0, stream>>>(spectra, (const double2 *)bins, k->radix,
-                                                                                     k->outer_radix);
+    if (!bins)
+        cudaMemsetAsync(spectra, 0, (size_t)n * k->segment * sizeof(C), stream);
+    else
+        ols_order<<<dim3((k->segment + threads - 1) / threads, n), threads, 0, stream>>>(spectra, (const double2 *)bins, k->radix,
+                                                                                         k->outer_radix);
 }
 
 int lw_cuda_ols_put(const struct lw_cuda_ols_plan *plan, const void *values, int64_t first, int n, void *bank,

@@ -93,6 +93,9 @@ struct lw_cuda_ols_plan {
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, struct lw_cuda_ols_plan *out,
                        struct lw_error *err);
 
+/** Let the plan's bank hold n_filters of the filters that it was chosen for. Pure. */
+void lw_cuda_ols_hold(struct lw_cuda_ols_plan *plan, int n_filters);
+
 /** Return the modelled seconds of thinning out a stored series, per output of the series; 0 if all outputs are wanted. Pure. */
 double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
 
@@ -103,7 +106,7 @@ int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, void *bank, struct 
 
 /** Put filters first .. first + n - 1 into the bank. May be repeated; asynchronous on `stream`.
  * @param values  device, complex float64: on the path of segments [n x segment], the bins 0 .. N - 1 of the taps, which are delayed by
- *                plan->delay samples; on the direct path [n x n_taps], the taps themselves
+ *                plan->delay samples; on the direct path [n x n_taps], the taps themselves. NULL: the filters are 0
  * @param n       at most 32768
  * @return cudaSuccess (0) or a cudaError_t */
 int lw_cuda_ols_put(const struct lw_cuda_ols_plan *plan, const void *values, int64_t first, int n, void *bank,

@@ -81,6 +81,12 @@ static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct 
     return best;
 }
 
+void lw_long_ols_hold(struct lw_long_ols_plan *plan, int n_filters)
+{
+    plan->spec.n_filters = n_filters;
+    plan->group = (int)lw_min64(n_filters, plan->method->most_group);
+}
+
 int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
                        struct lw_long_ols_plan *out, struct lw_error *err)
 {

@@ -47,8 +47,10 @@ char *lw_long_spectrum(const struct lw_long_ols *ols, int64_t filter)
 
 int lw_long_ols_put(struct lw_long_ols *ols, const void *bins, int64_t first, int n, cudaStream_t stream, struct lw_error *err)
 {
-    return lw_cuda_check(ols->plan.method->order(&ols->plan, bins, n, lw_long_spectrum(ols, first), stream), "ordering the filters",
-                         err);
+    void *const spectra = lw_long_spectrum(ols, first);
+    const size_t bytes = (size_t)lw_long_complex_bytes(ols->plan.spec.precision, n * ols->plan.segment);
+    return lw_cuda_check(bins ? ols->plan.method->order(&ols->plan, bins, n, spectra, stream)
+                              : cudaMemsetAsync(spectra, 0, bytes, stream), "ordering the filters", err);
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */

@@ -43,6 +43,9 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
 /** Return whether the long path is clearly cheaper than `kernel`, and set *out to its plan. False if a segment was wanted. Pure. */
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out);
 
+/** Let the plan hold n_filters of the filters that it was chosen for. Pure. */
+void lw_long_ols_hold(struct lw_long_ols_plan *plan, int n_filters);
+
 /** Return the device bytes for the object's life. Asks cuFFT and needs the device's context. */
 int64_t lw_long_ols_bytes(const struct lw_long_ols_plan *plan);
 
@@ -55,7 +58,7 @@ int lw_long_ols_create(const struct lw_long_ols_plan *plan, void *memory, cudaSt
 void lw_long_ols_destroy(struct lw_long_ols *ols);      /* NULL is legal */
 
 /** Enqueue the taking of filters first .. first + n - 1 (gpu/ols/bank.h makes them). May be repeated.
- * @param bins  device, [n x segment] complex float64: the bins 0 .. N - 1 of the taps
+ * @param bins  device, [n x segment] complex float64: the bins 0 .. N - 1 of the taps. NULL: the filters are 0
  * @param n     at most 32768 */
 int lw_long_ols_put(struct lw_long_ols *ols, const void *bins, int64_t first, int n, cudaStream_t stream, struct lw_error *err);
 
