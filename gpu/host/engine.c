@@ -344,7 +344,8 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
     const int64_t setup = lw_device_bytes(memory.setup_bytes), slots = lw_device_bytes(lay_out_device(&counted, &memory)) * depth;
     const int64_t pinned = lay_out_pinned(&counted, &memory) * depth;
     return (struct lw_bytes){
-        .host = (int64_t)sizeof counted * depth + memory.host_bytes, .pinned = memory.pinned_bytes + lw_max64(pinned, memory.setup_pinned_bytes),
+        .host = (int64_t)sizeof counted * depth + memory.host_bytes,
+        .pinned = memory.pinned_bytes + lw_max64(pinned, memory.setup_pinned_bytes),
         .device = lw_device_bytes(memory.op_bytes) + (slots > setup ? slots : setup),
     };
 }

@@ -36,7 +36,7 @@ struct lw_filler {
     int batch;
     void *values, *others;          /* device: [batch][row] complex doubles each; cuFFT: others is its work area */
     char *arrivals[N_ARRIVALS];     /* device: stored taps of a batch */
-    struct lw_cuda_fft fft;         /* for the lengths that spectra.h does not transform */
+    struct lw_cuda_fft fft;         /* transforms of lengths that spectra.h does not have */
     struct lw_pool *threads;
     struct lw_pinned pinned;
     struct stage stages[N_STAGES];
@@ -47,7 +47,10 @@ struct lw_filler {
 /* ---- sizes --------------------------------------------------------------------------------------------------------- */
 
 /* Return N; 0 on the direct path, which takes the taps themselves. */
-static int64_t points_of(const struct lw_ols_resolved *path) { return path->is_long ? path->long_plan.segment : path->kernel.segment; }
+static int64_t points_of(const struct lw_ols_resolved *path)
+{
+    return path->is_long ? path->long_plan.segment : path->kernel.segment;
+}
 
 static int delay_of(const struct lw_ols_resolved *path) { return path->is_long ? 0 : path->kernel.delay; }
 
@@ -175,8 +178,8 @@ void lw_filler_destroy(struct lw_filler *filler)
 /* The pieces of a bank: each batch is cut into pieces of a stage's size. */
 struct pieces {
     const char *taps;
-    int64_t bytes, batch_bytes;     /* of the bank; of a whole batch */
-    int64_t per_batch, n;           /* pieces of a whole batch; of the bank */
+    int64_t bytes, batch_bytes;     /* bytes of the bank; bytes of a whole batch */
+    int64_t per_batch, n;           /* pieces of a whole batch; pieces of the bank */
 };
 
 static struct pieces pieces_of(const struct lw_filler *filler, int n)

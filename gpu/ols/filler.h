@@ -44,8 +44,8 @@ int lw_filler_create(const struct lw_ols_resolved *path, const struct lw_ols_spe
                      struct lw_pool *threads, struct lw_filler **out, struct lw_error *err);
 void lw_filler_destroy(struct lw_filler *filler);       /* NULL is legal; waits for the work on its stream */
 
-/** Put n filters into the target, in place of those before; the others of the ols->n_filters become 0. Waits for the work on `stream`.
- * LW_ESYSTEM. @param taps  [n x n_taps], of the type that create was given */
+/** Put n filters into the target, in place of those before; the others of the ols->n_filters become 0. Waits for the work on
+ * `stream`. LW_ESYSTEM. @param taps  [n x n_taps], of the type that create was given */
 int lw_filler_run(struct lw_filler *filler, const struct lw_stored_taps *taps, int n, const struct lw_filler_target *target,
                   cudaStream_t stream, struct lw_error *err);
 

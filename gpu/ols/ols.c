@@ -43,8 +43,8 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
     };
 }
 
-/* Choose the path for the whole bank: a kernel if there is one for the filter and the wanted segment, else the long path, which takes
- * any segment. If no segment is wanted and both paths can do it, choose the cheaper path. */
+/* Choose the path for the whole bank: a kernel if there is one for the filter and the wanted segment, else the long path, which
+ * takes any segment. If no segment is wanted and both paths can do it, choose the cheaper path. */
 static int choose_path(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_ols_resolved *out,
                        struct lw_error *err)
 {
@@ -274,7 +274,8 @@ static int fill_tables(struct lw_ols_state *ols, cudaStream_t stream, struct lw_
 {
     if (ols->resolved.is_long)
         return lw_long_ols_create(&ols->resolved.long_plan, ols->memory, stream, &ols->long_ols, err);
-    return lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, ols->memory, stream), "preparing the kernels", err);
+    return lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, ols->memory, stream), "preparing the kernels",
+                         err);
 }
 
 /* Transform the filters, by the operation's filler or one that is made for it. */
@@ -497,5 +498,6 @@ static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, 
 }
 
 const struct lw_cuda_op_ops lw_cuda_op_ols = {
-    .plan = plan_ols, .measure = measure, .create = create, .fill = fill, .destroy = destroy, .enqueue = enqueue, .again = enqueue_again,
+    .plan = plan_ols, .measure = measure, .create = create, .fill = fill, .destroy = destroy, .enqueue = enqueue,
+    .again = enqueue_again,
 };

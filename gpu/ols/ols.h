@@ -14,7 +14,7 @@
 
 struct lw_ols_state {
     struct lw_ols_resolved resolved;
-    void *memory;                   /* device: begins with the kernel's bank or the long path's memory; the next four and `filling` lie in it */
+    void *memory;                   /* device: the kernel's bank or the long path's memory; then the next four, and `filling` */
     void *weights;                  /* weights of the interpolation (struct lw_post_args) */
     void *ends;                     /* filters for the axis' two ends (struct lw_ends), if a derivative is folded into the taps */
     void *scales, *strengths;       /* scales of a search, see lw_ols_scales and lw_ols_strengths */
@@ -22,7 +22,7 @@ struct lw_ols_state {
     struct lw_long_ols *long_ols;   /* the long path; NULL if a kernel filters */
     struct lw_filler *filler;       /* takes other filters later (lw_engine_ops.op_fill), in `filling`; NULL: these filters stay */
     void *filling;                  /* device */
-    void *host_scales;              /* with a filler: host memory for the scales */
+    void *host_scales;              /* host memory for the scales, if there is a filler */
 };
 
 /* A piece: outputs of the series that one call computes, whole units of the grid (struct lw_grid) except at the end of the axis. */

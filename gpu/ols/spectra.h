@@ -1,4 +1,4 @@
-/* spectra.h - the kernels that take filters from stored taps to spectra, in double precision. C header; bank.h makes batches of them.
+/* spectra.h - kernels that take filters from stored taps to spectra, in double precision; filler.h makes batches. C header.
  *
  *     stored taps --spread--> values, complex double --transform--> bins 0 .. N - 1, in natural order
  *
@@ -18,7 +18,7 @@ LW_C_BEGIN
 struct lw_cuda_taps {
     const void *data;               /* [n][n_taps] of `type` */
     struct lw_type type;
-    bool is_reversed;               /* as in struct lw_stored_taps */
+    bool is_reversed;               /* the filters are the stored taps conjugated and reversed */
     int64_t n_taps;
     int64_t every;                  /* D, if a derivative is folded into the filters (lw_post_fold); 0: none */
 };

@@ -1,5 +1,5 @@
-/* test_bank.c - tests of the filters' way to the device (gpu/ols/filler.h) against the transform by definition: every stored type, in
- * both orders of bytes and of taps; lengths that the engine transforms itself, and others; several batches, the last of them not full.
+/* test_bank.c - tests of the filters' way to the device (gpu/ols/filler.h) against the transform by definition: every stored type,
+ * in both orders of bytes and of taps; lengths that the engine transforms itself, and others; several batches, the last not full.
  * Neither batches nor stages change a bit, and a second run replaces the filters of the first. */
 #include "bank.h"
 #include "gpu.h"
@@ -163,7 +163,8 @@ static void test_stages(void)
 {
     enum { N_FILTERS = 200, N_TAPS = 4000, N = 4096 };
     const struct lw_type type = {.scalar = LW_FLOAT64, .is_complex = true};
-    const struct lw_stored_taps taps = make_taps(type, true, N_FILTERS * N_TAPS), others = make_taps(type, false, N_FILTERS * N_TAPS);
+    const struct lw_stored_taps taps = make_taps(type, true, N_FILTERS * N_TAPS);
+    const struct lw_stored_taps others = make_taps(type, false, N_FILTERS * N_TAPS);
     const size_t bytes = (size_t)N_FILTERS * N * sizeof(double complex);
     struct lw_error err = {0};
     struct lw_pool *threads = NULL;

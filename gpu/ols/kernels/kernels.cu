@@ -10,9 +10,9 @@
 
 /* ---- the bank ------------------------------------------------------------------------------------------------------ */
 
-/* Fill spectra[f] with bins[f] / N in the order in which threads read, one thread per bin. In a segment's transform, bin m of thread t
- * is k = P (t mod E) + t / E + T m. The order is [m][t], or in single precision [m / 2][t][m % 2], so that a 16-byte load has two
- * bins of a thread. */
+/* Fill spectra[f] with bins[f] / N in the order in which threads read, one thread per bin. In a segment's transform, bin m of
+ * thread t is k = P (t mod E) + t / E + T m. The order is [m][t], or in single precision [m / 2][t][m % 2], so that a 16-byte load
+ * has two bins of a thread. */
 template <class C> __global__ void ols_order(C *spectra, const double2 *bins, int radix, int outer_radix)
 {
     const int threads = radix * outer_radix, n = radix * threads;

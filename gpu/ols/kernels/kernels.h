@@ -1,6 +1,6 @@
 /* kernels.h - the CUDA engine's convolution kernels: which one suits a job, its filter bank, its launch. C header.
  *
- *     lw_cuda_ols_choose (pure) -> lw_cuda_ols_prepare (once) -> lw_cuda_ols_put (filters, by gpu/ols/bank.h)
+ *     lw_cuda_ols_choose (pure) -> lw_cuda_ols_prepare (once) -> lw_cuda_ols_put (filters, by gpu/ols/filler.h)
  *                                                             -> lw_cuda_ols_launch (per block, allocates nothing)
  *
  * A kernel computes the series y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m] for all filters f and channels c of a block. x is
@@ -80,7 +80,7 @@ struct lw_cuda_ols_plan {
                                            spectrum that is folded by G (folded.cuh) */
     bool finds;                         /* a launch may search instead of storing the series */
     int delay;                          /* samples by which the kernel wants the taps delayed, 0 or 1: see pipelined.cuh */
-    size_t bank_bytes;                  /* bytes of the bank: device memory that lw_cuda_ols_prepare and _put fill and launches read */
+    size_t bank_bytes;                  /* bytes of the bank: device memory that is prepared, gets filters, and is read by launches */
     int least_segment, most_segment;    /* shortest and longest segment of a kernel that can do the job; 0: there is none */
     int most_blocks;                    /* thread blocks that share a segment of the longest length */
     double seconds_per_output;          /* model: seconds per output of one filter on one H200 */
@@ -105,8 +105,8 @@ double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
 int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, void *bank, struct CUstream_st *stream);
 
 /** Put filters first .. first + n - 1 into the bank. May be repeated; asynchronous on `stream`.
- * @param values  device, complex float64: on the path of segments [n x segment], the bins 0 .. N - 1 of the taps, which are delayed by
- *                plan->delay samples; on the direct path [n x n_taps], the taps themselves. NULL: the filters are 0
+ * @param values  device, complex float64: on the path of segments [n x segment], the bins 0 .. N - 1 of the taps, which are delayed
+ *                by plan->delay samples; on the direct path [n x n_taps], the taps themselves. NULL: the filters are 0
  * @param n       at most 32768
  * @return cudaSuccess (0) or a cudaError_t */
 int lw_cuda_ols_put(const struct lw_cuda_ols_plan *plan, const void *values, int64_t first, int n, void *bank,

@@ -57,7 +57,7 @@ int lw_long_ols_create(const struct lw_long_ols_plan *plan, void *memory, cudaSt
                        struct lw_error *err);
 void lw_long_ols_destroy(struct lw_long_ols *ols);      /* NULL is legal */
 
-/** Enqueue the taking of filters first .. first + n - 1 (gpu/ols/bank.h makes them). May be repeated.
+/** Enqueue the taking of filters first .. first + n - 1 (gpu/ols/filler.h makes them). May be repeated.
  * @param bins  device, [n x segment] complex float64: the bins 0 .. N - 1 of the taps. NULL: the filters are 0
  * @param n     at most 32768 */
 int lw_long_ols_put(struct lw_long_ols *ols, const void *bins, int64_t first, int n, cudaStream_t stream, struct lw_error *err);

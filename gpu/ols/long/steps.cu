@@ -159,7 +159,8 @@ __global__ void scale(const double2 *bins, int64_t segment, Complex<Real> *spect
     }
 }
 
-cudaError_t lw_long_scale(enum lw_precision precision, const void *bins, int64_t segment, int n, void *spectra, cudaStream_t stream)
+cudaError_t lw_long_scale(enum lw_precision precision, const void *bins, int64_t segment, int n, void *spectra,
+                          cudaStream_t stream)
 {
     return with_real(precision, [=](auto real) {
         using Real = decltype(real);

@@ -50,6 +50,7 @@ cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct l
                          int64_t first, int n, void *plane, cudaStream_t stream);
 
 /** Write n spectra in the computing precision, divided by N: spectra[i] = bins[i] / N, i < n N; bins: complex float64. */
-cudaError_t lw_long_scale(enum lw_precision precision, const void *bins, int64_t segment, int n, void *spectra, cudaStream_t stream);
+cudaError_t lw_long_scale(enum lw_precision precision, const void *bins, int64_t segment, int n, void *spectra,
+                          cudaStream_t stream);
 
 LW_C_END

@@ -1,13 +1,13 @@
-/* bank_gpu.c - benchmark of the filters' way to the device (gpu/ols/filler.h): whole, by stages and by the driver's copies, for several
- * sizes of a batch, and its steps alone; beside cuFFT's transforms of the same filters.
+/* bank_gpu.c - benchmark of the filters' way to the device (gpu/ols/filler.h): whole, by stages and by the driver's copies, for
+ * several sizes of a batch, and its steps alone; beside cuFFT's transforms of the same filters.
  *
  *   bench_bank_gpu CASE [CSV]   CASE: number of one of the banks below. A process measures one bank, since cuFFT starts once
  *
- * Columns: `first` is create and run in a process that has a context, but has loaded none of the kernels; `run` the median of the later
- * runs; `GB/s` stored taps by `run`. Steps alone, taps on the device: `spread`, `transform`, `order`, and `device`, all of a batch one
- * after the other. cuFFT: `plan` is the first plan of the process, with the first transform of it; `cuFFT` the transforms of all
+ * Columns: `first` is create and run in a process that has a context, but has loaded none of the kernels; `run` the median of the
+ * later runs; `GB/s` stored taps by `run`. Steps alone, taps on the device: `spread`, `transform`, `order`, and `device`, all of a
+ * batch one after the other. cuFFT: `plan` is the first plan of the process, with the first transform of it; `cuFFT` the transforms of all
  * filters in its batches. Milliseconds. */
-#include "../gpu/gpu_memory.h"
+#include "../../gpu/gpu_memory.h"
 #include "base/integers.h"
 #include "base/log.h"
 #include "gpu/host/fft.h"
@@ -89,7 +89,8 @@ static void make(struct bench *b, const struct bank *bank)
     for (int64_t i = 0; i < n; i++)
         taps[i] = (float)((uint32_t)i * 2654435761u >> 8) / (1 << 23) - 1;
     b->ols = (struct lw_ols_spec){
-        .taps = {.data = taps, .type = type}, .n_filters = bank->n_filters, .n_taps = bank->n_taps, .taps_complex = bank->is_complex,
+        .taps = {.data = taps, .type = type}, .n_filters = bank->n_filters, .n_taps = bank->n_taps,
+        .taps_complex = bank->is_complex,
     };
     choose(b, bank);
     const struct lw_ols_resolved *const path = &b->path;
@@ -160,7 +161,8 @@ static void measure_steps(const struct bench *b, int batch, double ms[4])
             float elapsed;
             stop(cudaEventRecord(begin, b->stream), "timing");
             enqueue(b, steps[s], batch, taps, values, others);
-            stop(cudaEventRecord(end, b->stream) || cudaEventSynchronize(end) || cudaEventElapsedTime(&elapsed, begin, end), "timing");
+            stop(cudaEventRecord(end, b->stream) || cudaEventSynchronize(end), "timing");
+            stop(cudaEventElapsedTime(&elapsed, begin, end), "timing");
             each[i] = elapsed;
         }
         ms[s] = median(each);
