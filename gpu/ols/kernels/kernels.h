@@ -80,7 +80,7 @@ struct lw_cuda_ols_plan {
                                            spectrum that is folded by G (folded.cuh) */
     bool finds;                         /* a launch may search instead of storing the series */
     int delay;                          /* samples by which the kernel wants the taps delayed, 0 or 1: see pipelined.cuh */
-    size_t bank_bytes;                  /* bytes of the bank: device memory that is prepared, gets filters, and is read by launches */
+    size_t bank_bytes;                  /* bytes of the bank: device memory that is prepared, filled, and read by launches */
     int least_segment, most_segment;    /* shortest and longest segment of a kernel that can do the job; 0: there is none */
     int most_blocks;                    /* thread blocks that share a segment of the longest length */
     double seconds_per_output;          /* model: seconds per output of one filter on one H200 */

@@ -5,8 +5,8 @@
  *
  * Columns: `first` is create and run in a process that has a context, but has loaded none of the kernels; `run` the median of the
  * later runs; `GB/s` stored taps by `run`. Steps alone, taps on the device: `spread`, `transform`, `order`, and `device`, all of a
- * batch one after the other. cuFFT: `plan` is the first plan of the process, with the first transform of it; `cuFFT` the transforms of all
- * filters in its batches. Milliseconds. */
+ * batch one after the other. cuFFT: `plan` is the first plan of the process, with its first transform; `cuFFT` the
+ * transforms of all filters in its batches. Milliseconds. */
 #include "../../gpu/gpu_memory.h"
 #include "base/integers.h"
 #include "base/log.h"
