@@ -2,7 +2,7 @@
  * coalesced, except the strided reads of thinning. A grid-stride loop takes the scalars that exceed the largest grid. */
 #include "gpu/device/convert.h"
 
-#include "gpu/device/ptx.cuh"
+#include "gpu/device/narrow.cuh"
 #include "gpu/device/stored.cuh"
 
 static constexpr int block_threads = 256;
@@ -49,26 +49,12 @@ __device__ inline Stored saturated(double value)
     return static_cast<Stored>(rounded < lowest ? lowest : rounded > highest ? highest : rounded);
 }
 
-/* Add the counts of a warp's threads to *total, by one atomic operation per warp that counted anything. */
-__device__ inline void add_found(unsigned found, unsigned long long *total)
-{
-    for (int other = 16; other > 0; other /= 2)
-        found += __shfl_xor_sync(0xffffffffu, found, other);
-    if (found > 0 && threadIdx.x % 32 == 0)
-        atomicAdd(total, static_cast<unsigned long long>(found));
-}
-
-/* Counts of one thread. 32 bits suffice: where scalars are many, 2^28 threads share them, so that a thread sees fewer than 2^31. */
-struct Loss {
-    unsigned n_saturated, n_nan;
-};
-
 template <typename Stored>
-__device__ inline Stored stored_value(double value, Loss &loss)
+__device__ inline Stored stored_value(double value, Losses &losses)
 {
     const Stored stored = saturated<Stored>(value);
-    loss.n_nan += isnan(value);
-    loss.n_saturated += !isnan(value) && static_cast<double>(stored) != rint(value);
+    losses.n_nan += isnan(value);
+    losses.n_saturated += !isnan(value) && static_cast<double>(stored) != rint(value);
     return stored;
 }
 
@@ -78,89 +64,99 @@ struct Half {
 };
 
 /* Return value * factor as a half. A finite value beyond the range becomes the largest half of its sign; infinity and NaN stay. */
-template <typename Real>
-__device__ inline Half half_value(Real value, double factor, Loss &loss)
+__device__ inline Half half_value(double value, double factor, Losses &losses)
 {
-    const double number = static_cast<double>(value) * factor;
+    const double number = value * factor;
     const uint16_t nearest = half_of(number);
     const bool is_beyond = fabs(number) >= LW_HALF_BEYOND && isfinite(value);
-    loss.n_saturated += is_beyond;
+    losses.n_saturated += is_beyond;
     return {static_cast<uint16_t>(is_beyond ? (nearest & LW_HALF_SIGN) | (LW_HALF_INFINITY - 1) : nearest)};
 }
 
-template <typename Stored, typename Real>
-__device__ inline Stored converted_value(Real value, double factor, Loss &loss)
-{
-    if constexpr (std::is_floating_point<Stored>::value)
-        return static_cast<Stored>(value);
-    else if constexpr (std::is_same<Stored, Half>::value)
-        return half_value(value, factor, loss);
-    else
-        return stored_value<Stored>(static_cast<double>(value) * factor, loss);
-}
+/* Stands for a narrow type, which `narrow` tells at run time, in the place of a stored type. */
+struct Narrow {
+};
 
-template <typename Stored>
-__device__ inline void report_loss(const Loss &loss, lw_nan_report *report)
+/* Store `value` at place i of `to`. narrow: all arguments for narrow types; for other integers and halves, factor and report. */
+template <typename Stored, typename Real>
+__device__ inline void store(void *to, int64_t i, Real value, const lw_narrowing &narrow, Losses &losses)
 {
-    if constexpr (!std::is_floating_point<Stored>::value) {
-        add_found(loss.n_saturated, &report->n_saturated);
-        add_found(loss.n_nan, &report->n_nan);
-    }
+    Stored *const numbers = static_cast<Stored *>(to);
+    if constexpr (std::is_same<Stored, Narrow>::value)
+        put_number(narrow, to, i, value, losses);
+    else if constexpr (std::is_floating_point<Stored>::value)
+        numbers[i] = static_cast<Stored>(value);
+    else if constexpr (std::is_same<Stored, Half>::value)
+        numbers[i] = half_value(value, narrow.factor, losses);
+    else
+        numbers[i] = stored_value<Stored>(static_cast<double>(value) * narrow.factor, losses);
 }
 
 template <typename Real, typename Stored>
-__global__ void convert(const Real *from, Stored *to, int64_t n, double factor, lw_nan_report *report)
+__global__ void convert(const Real *from, void *to, int64_t n, lw_narrowing narrow)
 {
     const int64_t stride = int64_t(gridDim.x) * block_threads;
-    Loss loss = {0, 0};
+    Losses losses = {};
     for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride)
-        to[i] = converted_value<Stored>(from[i], factor, loss);
-    report_loss<Stored>(loss, report);
+        store<Stored>(to, i, from[i], narrow, losses);
+    report_losses(narrow, losses);
 }
 
 template <typename Real, typename Stored>
-__global__ void thin(const Real *from, Stored *to, lw_cuda_thinning t, lw_nan_report *report)
+__global__ void thin(const Real *from, void *to, lw_cuda_thinning t, lw_narrowing narrow)
 {
     const int64_t stride = int64_t(gridDim.x) * block_threads, n = t.rows * t.kept * t.width;
-    Loss loss = {0, 0};
+    Losses losses = {};
     for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
         const int64_t output = i / t.width, row = output / t.kept;
         const Real value = from[(row * t.row + t.first + (output - row * t.kept) * t.every) * t.width + i % t.width];
         if constexpr (std::is_same<Stored, double>::value)
-            to[i] = t.squares ? static_cast<double>(value) * static_cast<double>(value) : static_cast<double>(value);
+            static_cast<double *>(to)[i] = t.squares ? static_cast<double>(value) * value : static_cast<double>(value);
         else
-            to[i] = converted_value<Stored>(value, t.factor, loss);
+            store<Stored>(to, i, value, narrow, losses);
     }
-    report_loss<Stored>(loss, report);
+    report_losses(narrow, losses);
 }
 
 /* Each warp copies one kept row at a time: lanes take adjacent scalars of the result, so that stores are coalesced. */
 template <typename Real, typename Stored>
-__global__ void thin_images(const Real *from, Stored *to, lw_image_thinning t, lw_nan_report *report)
+__global__ void thin_images(const Real *from, void *to, lw_image_thinning t, lw_narrowing narrow)
 {
     const int64_t kept = (t.columns + t.every - 1) / t.every, n_rows = t.n_images * t.kept_rows;
     const int64_t stride = int64_t(gridDim.x) * (block_threads / 32);
-    Loss loss = {0, 0};
+    Losses losses = {};
     for (int64_t row = int64_t(blockIdx.x) * (block_threads / 32) + threadIdx.x / 32; row < n_rows; row += stride) {
         const int64_t image = row / t.kept_rows, source = image * t.rows + t.first + (row - image * t.kept_rows) * t.every;
         const Real *const pixels = from + source * t.columns * t.parts;
-        Stored *const stored = to + row * kept * t.parts;
         for (int64_t i = threadIdx.x % 32; i < kept * t.parts; i += 32) {
             const int64_t pixel = t.parts == 2 ? i / 2 : i, part = i - pixel * t.parts;
-            stored[i] = converted_value<Stored>(pixels[pixel * t.every * t.parts + part], t.factor, loss);
+            store<Stored>(to, row * kept * t.parts + i, pixels[pixel * t.every * t.parts + part], narrow, losses);
         }
     }
-    report_loss<Stored>(loss, report);
+    report_losses(narrow, losses);
 }
 
-/* If n > 0, call start(x, y), which launches: x has the C type of the computing precision, y that of `scalar`. */
+/* If n > 0, call start(x, y, narrow), which launches. x has the C type of the computing precision; y that of `scalar`, or is
+ * Narrow. */
 template <typename Start>
-static cudaError_t launch(int64_t n, enum lw_precision precision, enum lw_scalar scalar, Start start)
+static cudaError_t launch(int64_t n, enum lw_precision precision, enum lw_scalar scalar, double factor, lw_nan_report *report,
+                          Start start)
 {
     if (n == 0)
         return cudaSuccess;
+    lw_narrowing narrow = {};
+    if (lw_narrowing_exists(precision, scalar)) {
+        narrow = lw_narrowing_to(scalar, factor, report);
+        start(float{}, Narrow{}, narrow);
+        return cudaGetLastError();
+    }
+    narrow.factor = factor;
+    narrow.report = report;
     return with_real(precision, [=](auto real) {
-        const auto with = [=](auto stored) { start(real, stored); };
+        const auto with = [=](auto stored) {
+            if constexpr (sizeof(real) == 8 || sizeof(stored) > 2)
+                start(real, stored, narrow);
+        };
         scalar == LW_FLOAT16 ? with(Half{}) : with_stored(scalar, with);
         return cudaGetLastError();
     });
@@ -169,9 +165,9 @@ static cudaError_t launch(int64_t n, enum lw_precision precision, enum lw_scalar
 cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
                             double factor, struct lw_nan_report *report, cudaStream_t stream)
 {
-    return launch(n, precision, scalar, [=](auto real, auto stored) {
-        convert<<<blocks_for(n), block_threads, 0, stream>>>(static_cast<const decltype(real) *>(from),
-                                                             static_cast<decltype(stored) *>(to), n, factor, report);
+    return launch(n, precision, scalar, factor, report, [=](auto real, auto stored, const lw_narrowing &narrow) {
+        convert<decltype(real), decltype(stored)><<<blocks_for(n), block_threads, 0, stream>>>(
+            static_cast<const decltype(real) *>(from), to, n, narrow);
     });
 }
 
@@ -180,9 +176,9 @@ cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to
 {
     const struct lw_cuda_thinning t = *thinning;
     const int64_t n = t.rows * t.kept * t.width;
-    return launch(n, precision, scalar, [=](auto real, auto stored) {
-        thin<<<blocks_for(n), block_threads, 0, stream>>>(static_cast<const decltype(real) *>(from),
-                                                          static_cast<decltype(stored) *>(to), t, report);
+    return launch(n, precision, scalar, t.factor, report, [=](auto real, auto stored, const lw_narrowing &narrow) {
+        thin<decltype(real), decltype(stored)><<<blocks_for(n), block_threads, 0, stream>>>(
+            static_cast<const decltype(real) *>(from), to, t, narrow);
     });
 }
 
@@ -191,9 +187,9 @@ cudaError_t lw_cuda_thin_images(const void *from, enum lw_precision precision, v
 {
     const struct lw_image_thinning t = *thinning;
     const int64_t n_rows = t.n_images * t.kept_rows;
-    return launch(n_rows, precision, scalar, [=](auto real, auto stored) {
-        thin_images<<<blocks_for(n_rows * 32), block_threads, 0, stream>>>(static_cast<const decltype(real) *>(from),
-                                                                           static_cast<decltype(stored) *>(to), t, report);
+    return launch(n_rows, precision, scalar, t.factor, report, [=](auto real, auto stored, const lw_narrowing &narrow) {
+        thin_images<decltype(real), decltype(stored)><<<blocks_for(n_rows * 32), block_threads, 0, stream>>>(
+            static_cast<const decltype(real) *>(from), to, t, narrow);
     });
 }
 

@@ -38,6 +38,22 @@ __device__ __forceinline__ double value_of_half(unsigned short half)
     return x;
 }
 
+/* The same for floats, as a pair of which the upper half is zero: pairs are converted at the full rate, single floats are not. */
+__device__ __forceinline__ unsigned half_of(float x)
+{
+    unsigned pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(x));
+    return pair;
+}
+
+/* Add n to *total, by one atomic operation for all threads of the warp that make this call together. */
+__device__ __forceinline__ void add_together(unsigned long long *total, unsigned n)
+{
+    const unsigned together = __activemask(), sum = __reduce_add_sync(together, n);
+    if (sum > 0 && (int)threadIdx.x % 32 == __ffs((int)together) - 1)
+        atomicAdd(total, (unsigned long long)sum);
+}
+
 /* Wait for at least n clock cycles of the multiprocessor. */
 __device__ __forceinline__ void pass_cycles(unsigned n)
 {

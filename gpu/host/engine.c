@@ -157,6 +157,14 @@ static int order_bytes(struct lw_type type, void *data, int64_t bytes, cudaStrea
     return lw_cuda_check(lw_cuda_swap_bytes(data, type.scalar, n, stream), "swapping bytes", err);
 }
 
+static int order_products(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int p = 0; p < op->plan.n_products && rc == LW_OK; p++)
+        rc = order_bytes(op->plan.products[p].type, work->products[p], written_bytes(op, p, &work->block), work->stream, err);
+    return rc;
+}
+
 static int compute(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_block *const block = &work->block;
@@ -164,9 +172,7 @@ static int compute(struct lw_op *op, const struct lw_cuda_op_block *work, struct
                          work->stream, err);
     if (rc == LW_OK)
         rc = op->ops->enqueue(op, work, err);
-    for (int p = 0; p < op->plan.n_products && rc == LW_OK; p++)
-        rc = order_bytes(op->plan.products[p].type, work->products[p], written_bytes(op, p, block), work->stream, err);
-    return rc;
+    return rc ? rc : order_products(op, work, err);
 }
 
 static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
@@ -258,15 +264,30 @@ static int take_rows(const struct lw_op *op, struct slot_cuda *slot, struct lw_e
     return lw_cuda_check(status, "copying the rows of a block", err);
 }
 
+/* Compute a block anew, if its report asks for it, and copy it from the device. The slot's `done` is recorded again. */
+static int repeat(struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
+{
+    const struct lw_cuda_op_block work = work_of(slot);
+    int rc;
+    if (!op->ops->must_repeat || !op->ops->must_repeat(op, &slot->base.block, slot->report))
+        return LW_OK;
+    if ((rc = lw_cuda_check(cudaMemsetAsync(slot->device_report, 0, sizeof *slot->device_report, slot->stream),
+                            "beginning a block anew", err)) ||
+        (rc = op->ops->repeat(op, &work, err)) || (rc = order_products(op, &work, err)))
+        return rc;
+    return copy_out(op, slot, err);
+}
+
 static int slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
 {
     struct slot_cuda *const s = of(slot);
+    const char *const what = "computing a block on the device";
     nvtxRangePushA("lapwing wait");
-    cudaError_t status = cudaEventSynchronize(s->done);
-    if (status == cudaSuccess)
-        status = find_busy(op, s);
+    int rc;
+    if (!(rc = lw_cuda_check(cudaEventSynchronize(s->done), what, err)) && !(rc = repeat(op, s, err)) &&
+        !(rc = lw_cuda_check(cudaEventSynchronize(s->done), what, err)))
+        rc = lw_cuda_check(find_busy(op, s), what, err);
     nvtxRangePop();
-    const int rc = lw_cuda_check(status, "computing a block on the device", err);
     if (rc)
         return rc;
     const struct lw_nan_report *const report = s->report;

@@ -1,7 +1,7 @@
 /* op.h - the interface that each operation of the CUDA engine implements (ols, conv2d). gpu/host/engine.c chooses an implementation
  * by lw_op_kind and calls its functions in this order:
  *
- *     plan, measure (sizes only) --> create [, fill] --> for each block: enqueue [, again for parts of the block] --> destroy */
+ *     plan, measure (sizes only) --> create [, fill] --> for each block: enqueue [, repeat] [, again for parts] --> destroy */
 #pragma once
 
 #include "base/pool.h"
@@ -52,6 +52,12 @@ struct lw_cuda_op_ops {
 
     /** Enqueue the kernels of one block. Allocates nothing and does not wait. */
     int (*enqueue)(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err);
+
+    /** Return whether the block of a finished `enqueue` must be computed anew by other steps, as its report tells. NULL: never. */
+    bool (*must_repeat)(const struct lw_op *op, const struct lw_block *block, const struct lw_nan_report *report);
+
+    /** Enqueue these steps. The caller has zeroed the report; the input is as `enqueue` left it. */
+    int (*repeat)(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err);
 
     /** Enqueue the kernels that make the table's rows for a part of a block. The caller has enqueued the block before, has not
      * changed its input since, and has set report->n_rows to 0. NULL if the operation makes no table. */

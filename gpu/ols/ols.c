@@ -3,7 +3,9 @@
  *     input -> NaN to zero -> filter (segments, direct or long), and --post
  *           -> spoilt outputs marked as NaN -> ends of a derivative -> thinned out, converted to the output type
  *
- * Only the steps that a block needs are launched. A search (gpu/ols/search.c) runs after these steps, or in their place if the
+ * Only the steps that a block needs are launched. The filter itself stores outputs of a narrow type (gpu/device/narrow.h), unless
+ * later steps change outputs: in blocks with an end of a derivative's axis, and in blocks with samples that are not finite. The
+ * latter are computed again (`repeat`). A search (gpu/ols/search.c) runs after these steps, or in their place if the
  * series itself is not wanted. Where every D-th output is wanted, a kernel that stores only these is taken if there is one;
  * else they are picked during the conversion to the output type. A derivative that is not interpolated is folded into the taps, and
  * needs a kernel of its own only for the two ends of the axis. */
@@ -175,10 +177,22 @@ static bool thins_output(const struct lw_op_spec *spec, const struct lw_ols_reso
     return lw_post_every(spec->ols.post) > 1 && !is_thin(resolved);
 }
 
-/* Return whether the outputs need a step after the filter that converts them or thins them out. */
+/* Return whether the outputs need a step after the filter that converts them or thins them out, if the filter does not. */
 static bool converts_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
 {
     return spec->output.scalar != computed_scalar(spec) || thins_output(spec, resolved);
+}
+
+/* Return whether the filter stores the outputs of blocks in a narrow type, and whether it does so for all blocks. */
+static bool narrows(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
+{
+    return lw_narrowing_exists(spec->precision, spec->output.scalar) && !thins_output(spec, resolved);
+}
+
+static bool narrows_all(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
+{
+    return narrows(spec, resolved) && !lw_post_folds(spec->ols.post) &&
+           (lw_scalar_is_integer(spec->input.scalar) || spec->nan == LW_NAN_ZERO);
 }
 
 static bool wants_series(const struct lw_op_spec *spec) { return lw_search_products(&spec->ols.search) & LW_FILTERED; }
@@ -194,7 +208,8 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_op_pl
 {
     const int64_t count = largest->count, n_channels = largest->n_channels;
     const int64_t samples = is_thin(resolved) ? lw_divide_up(count, lw_post_every(spec->ols.post)) : count;
-    const int64_t most = wants_series(spec) && converts_output(spec, resolved) ? samples * lw_post_rate(spec->ols.post) : 0;
+    const bool is_converted = wants_series(spec) && converts_output(spec, resolved) && !narrows_all(spec, resolved);
+    const int64_t most = is_converted ? samples * lw_post_rate(spec->ols.post) : 0;
     const bool finds = resolved->kernel.finds;
     struct lw_arena arena = {.base = memory};
     parts->computed = lw_arena_take(&arena, lw_ols_series_bytes(spec, most, n_channels));
@@ -358,8 +373,9 @@ static void *input_of(const struct lw_op *op, const struct lw_cuda_op_block *wor
     return (char *)work->input + at * (int64_t)lw_type_bytes(op->spec.input);
 }
 
-int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
-                  const struct lw_cuda_ols_search *search, struct lw_error *err)
+/* Do what lw_ols_filter does. narrow: the outputs' type, if it is narrow, else zero. */
+static int filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
+                  struct lw_narrowing narrow, const struct lw_cuda_ols_search *search, struct lw_error *err)
 {
     const struct lw_ols_state *const ols = op->state;
     const struct lw_post_args post = post_of(op, work);
@@ -368,11 +384,17 @@ int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, c
         .count = piece->count, .more = piece->more, .best_pitch = piece->pitch,
         .input_pitch = is_slow(op) ? work->block.n_channels : op->plan.halo + work->block.count,
         .post = lw_cuda_post_is_needed(op->spec.ols.post) || is_thin(&ols->resolved) ? &post : NULL,
-        .n_channels = piece->n_channels, .search = search,
+        .n_channels = piece->n_channels, .narrow = narrow, .search = search,
     };
     if (ols->long_ols)
         return lw_long_ols_launch(ols->long_ols, &block, work->stream, err);
     return lw_cuda_check((cudaError_t)lw_cuda_ols_launch(&ols->resolved.kernel, &block, work->stream), "filtering a block", err);
+}
+
+int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
+                  const struct lw_cuda_ols_search *search, struct lw_error *err)
+{
+    return filter(op, work, piece, output, (struct lw_narrowing){0}, search, err);
 }
 
 struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
@@ -446,13 +468,26 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
                                          lw_op_output_factor(&op->spec), work->report, work->stream), "converting a block", err);
 }
 
+/* Return the axis' last kept output, counted from the block's first output at the full rate. */
+static int64_t last_output(const struct lw_op *op, const struct lw_block *block)
+{
+    const int64_t every = lw_post_every(op->spec.ols.post);
+    return (op->spec.n_outputs - 1) / every * every - block->first;
+}
+
+/* Return whether a block has an end of a folded derivative's axis. */
+static bool has_end(const struct lw_op *op, const struct lw_block *block)
+{
+    const int64_t last = last_output(op, block);
+    return lw_post_folds(op->spec.ols.post) && (block->first == 0 || (last >= 0 && last < block->count));
+}
+
 static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_block *const block = &work->block;
-    if (!lw_post_folds(op->spec.ols.post))
+    if (!has_end(op, block))
         return LW_OK;
-    const int64_t every = lw_post_every(op->spec.ols.post);
-    const int64_t last = (op->spec.n_outputs - 1) / every * every - block->first;
+    const int64_t every = lw_post_every(op->spec.ols.post), last = last_output(op, block);
     const bool thin = is_thin(resolved_of(op));
     const struct lw_ends ends = {
         .input = work->input, .output = computed(op, work), .taps = ((const struct lw_ols_state *)op->state)->ends,
@@ -465,6 +500,14 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
         .has_last = last >= 0 && last < block->count,
     };
     return lw_cuda_check(lw_cuda_ols_ends(&ends, work->stream), "computing the ends of the axis", err);
+}
+
+/* Enqueue the filter, which stores the product in its narrow type. */
+static int make_narrow_series(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+{
+    const struct lw_ols_piece piece = own_piece(op, &work->block);
+    const struct lw_narrowing narrow = lw_narrowing_to(op->spec.output.scalar, lw_op_output_factor(&op->spec), work->report);
+    return filter(op, work, &piece, work->products[0], narrow, NULL, err);
 }
 
 /* Enqueue the steps from the filter to the product. They report no flaws if there is a search, which reports them itself. */
@@ -480,7 +523,7 @@ static int make_series(const struct lw_op *op, const struct lw_cuda_op_block *wo
     return convert_output(op, work, err);
 }
 
-static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+static int enqueue_steps(const struct lw_op *op, const struct lw_cuda_op_block *work, bool is_narrow, struct lw_error *err)
 {
     const struct lw_ols_piece piece = own_piece(op, &work->block);
     const struct lw_repair repair = lw_ols_repair(op, work, &piece, NULL);
@@ -488,8 +531,31 @@ static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct
     if (op->spec.nan == LW_NAN_ZERO)
         rc = lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream), "zeroing samples that are not a number", err);
     if (!rc && wants_series(&op->spec))
-        rc = make_series(op, work, err);
+        rc = is_narrow ? make_narrow_series(op, work, err) : make_series(op, work, err);
     return rc ? rc : lw_ols_search(op, work, parts_of(op, work).search, err);
+}
+
+/* Return whether the filter stores the block's outputs in their narrow type. */
+static bool is_narrow(const struct lw_op *op, const struct lw_block *block)
+{
+    return wants_series(&op->spec) && narrows(&op->spec, resolved_of(op)) && !has_end(op, block);
+}
+
+static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+{
+    return enqueue_steps(op, work, is_narrow(op, &work->block), err);
+}
+
+/* Samples that are not finite spoil outputs. If the filter has stored these in a narrow type, some may have been counted as losses,
+ * and a later step could not tell which. */
+static bool must_repeat(const struct lw_op *op, const struct lw_block *block, const struct lw_nan_report *report)
+{
+    return report->flag && is_narrow(op, block) && op->spec.nan != LW_NAN_ZERO;
+}
+
+static int repeat(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+{
+    return enqueue_steps(op, work, false, err);
 }
 
 static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, struct lw_error *err)
@@ -499,5 +565,5 @@ static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, 
 
 const struct lw_cuda_op_ops lw_cuda_op_ols = {
     .plan = plan_ols, .measure = measure, .create = create, .fill = fill, .destroy = destroy, .enqueue = enqueue,
-    .again = enqueue_again,
+    .must_repeat = must_repeat, .repeat = repeat, .again = enqueue_again,
 };

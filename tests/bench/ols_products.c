@@ -1,12 +1,15 @@
 /* ols_products.c - benchmark of the products of `ols` on a GPU: the kernels of one block, all data on the device, in one stream.
  *
- *   bench_ols_products [SAMPLES [REPETITIONS [record]]]   on the axis (2^26); 5; only the record
+ *   bench_ols_products [SAMPLES [REPETITIONS [record|narrow]]]   on the axis (2^26); 5; only the record, or only stored types
  *
  * First comes white noise of variance 1 and 64 filters of 257 taps and energy 1: storing the bank, peaks with one output in 10^5
  * above the threshold, the best filter, and statistics of blocks. Then comes a record of 3840 channels with one filter of 513
  * taps and with eight: all samples and decimated, to float32 and int16, in segments of several lengths. Each figure is the median
  * of the repetitions, by events around the work that the engine queues for a block. Rates are those of filter outputs, before
- * decimation, and of inputs. */
+ * decimation, and of inputs.
+ *
+ * `narrow` writes CSV rows: short and long filters, one and eight, all outputs and every eighth, to float32, int16, float16 and
+ * int8 (6 outputs in 10^5 are beyond the type), to int8 by a scale, and to int8 where one output in 20 is beyond the type. */
 #include "base/log.h"
 #include "engine/registry.h"
 #include "gpu/host/op.h"
@@ -52,18 +55,22 @@ static double normal(uint64_t *state)
 static void fill(void *device, enum lw_scalar scalar, int64_t bytes)
 {
     const int64_t each = (int64_t)lw_scalar_bytes(scalar), piece = each << 22;
+    static double noise[1 << 22];
+    static uint64_t state;
     char *const numbers = malloc((size_t)piece);
-    uint64_t state = 1;
     stop_if(!numbers, "no memory");
+    for (int64_t i = 0; i < piece / each && (i > 0 || state == 0); i++)
+        noise[i] = normal(&state);
     for (int64_t i = 0; i < piece / each; i++) {
-        const double value = normal(&state);
+        const double value = noise[i];
         if (scalar == LW_FLOAT32)
             ((float *)numbers)[i] = (float)value;
         else
             ((int16_t *)numbers)[i] = (int16_t)lrint(1000 * value);
     }
     for (int64_t at = 0; at < bytes; at += piece)
-        check(cudaMemcpy((char *)device + at, numbers, (size_t)(bytes - at < piece ? bytes - at : piece), cudaMemcpyHostToDevice));
+        check(cudaMemcpy((char *)device + at, at ? device : numbers, (size_t)(bytes - at < piece ? bytes - at : piece),
+                         at ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice));
     free(numbers);
 }
 
@@ -148,21 +155,28 @@ static int compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+/* Return the median of the repetitions, in ms. */
+static double median_of(const struct bench *bench, struct block *block)
+{
+    double ms[MOST_REPETITIONS];
+    once(block);
+    for (int i = 0; i < bench->n_repetitions; i++)
+        ms[i] = once(block);
+    qsort(ms, (size_t)bench->n_repetitions, sizeof *ms, compare);
+    return ms[bench->n_repetitions / 2];
+}
+
 static void measure(const struct bench *bench, const char *name, const struct lw_op_spec *spec, int64_t count)
 {
     struct lw_op_plan plan;
     struct lw_error err;
     struct block block;
     struct lw_nan_report report;
-    double ms[MOST_REPETITIONS];
     stop_if(bench->engine->ops->op_plan(bench->engine, spec, &plan, &err), err.message);
     open_block(bench, spec, &plan, count, &block);
-    once(&block);
-    for (int i = 0; i < bench->n_repetitions; i++)
-        ms[i] = once(&block);
-    qsort(ms, (size_t)bench->n_repetitions, sizeof *ms, compare);
+    const double median = median_of(bench, &block);
     check(cudaMemcpy(&report, block.work.report, sizeof report, cudaMemcpyDeviceToHost));
-    const double median = ms[bench->n_repetitions / 2], inputs = (double)count * (double)spec->n_channels;
+    const double inputs = (double)count * (double)spec->n_channels;
     printf("%-60s %9.3f ms  %8.1f Goutputs/s  %7.2f Ginputs/s  rows %llu  %s\n", name, median,
            inputs * spec->ols.n_filters / median / 1e6, inputs / median / 1e6, report.n_rows, plan.text);
     fflush(stdout);
@@ -225,6 +239,77 @@ static void measure_record(const struct bench *bench, enum lw_layout layout, int
     free(taps);
 }
 
+/* ---- stored types ------------------------------------------------------------------------------------------------------- */
+
+struct shape {
+    enum lw_layout layout;
+    int64_t n_channels, n;
+    int n_filters;
+    int64_t n_taps;
+    int every;
+    enum lw_scalar input;
+};
+
+/* A way to store outputs: their type, the factor of the filters, the outputs' scale. */
+struct way {
+    const char *name;
+    enum lw_scalar output;
+    double gain, scale;
+};
+
+static void measure_way(const struct bench *bench, const struct shape *s, const struct way *way)
+{
+    const double unit = s->input == LW_INT16 ? 1 : 1000;            /* samples of int16 have a standard deviation of 1000 */
+    double *const taps = make_taps(s->n_filters, s->n_taps, 1);
+    for (int64_t i = 0; i < s->n_filters * s->n_taps; i++)
+        taps[i] *= unit * way->gain;
+    const struct lw_op_spec spec = {
+        .kind = LW_OP_OLS, .input.scalar = s->input, .output.scalar = way->output, .precision = LW_SINGLE, .layout = s->layout,
+        .n_channels = s->n_channels, .n_outputs = s->n, .output_scale = way->scale,
+        .ols = {.taps = lw_stored_doubles(taps, false), .n_filters = s->n_filters, .n_taps = s->n_taps, .post.every = s->every},
+    };
+    struct lw_op_plan plan;
+    struct lw_error err;
+    struct block block;
+    struct lw_nan_report report;
+    stop_if(bench->engine->ops->op_plan(bench->engine, &spec, &plan, &err), err.message);
+    open_block(bench, &spec, &plan, s->n, &block);
+    const double ms = median_of(bench, &block);
+    check(cudaMemcpy(&report, block.work.report, sizeof report, cudaMemcpyDeviceToHost));
+    printf("%s,%d,%lld,%d,%lld,%d,%s,%s,%.4f,%.4f,\"%s\"\n", s->layout == LW_TIME_FAST ? "fast" : "slow", (int)s->n_channels,
+           (long long)s->n, s->n_filters, (long long)s->n_taps, s->every, s->input == LW_INT16 ? "int16" : "float32", way->name, ms,
+           100.0 * (double)report.n_saturated / ((double)s->n / s->every * (double)s->n_channels * s->n_filters), plan.text);
+    fflush(stdout);
+    close_block(bench, &block);
+    free(taps);
+}
+
+static void measure_narrow(const struct bench *bench, int64_t n)
+{
+    static const struct way ways[] = {
+        {"float32", LW_FLOAT32, 1, 0}, {"int16", LW_INT16, 1, 0}, {"float16", LW_FLOAT16, 1, 0}, {"int8", LW_INT8, 1.0 / 32, 0},
+        {"int8 scaled", LW_INT8, 1, 32}, {"int8 clipped", LW_INT8, 1.0 / 16, 0},
+    };
+    const int64_t row = n / 1024;
+    const struct shape shapes[] = {
+        {LW_TIME_SLOW, 3840, row, 1, 513, 1, LW_INT16}, {LW_TIME_FAST, 3840, row, 8, 513, 8, LW_INT16},
+        {LW_TIME_FAST, 3840, row, 1, 513, 1, LW_INT16}, {LW_TIME_FAST, 3840, row, 8, 513, 1, LW_INT16},
+        {LW_TIME_FAST, 3840, row, 1, 513, 8, LW_INT16}, {LW_TIME_SLOW, 3840, row, 8, 513, 1, LW_INT16},
+        {LW_TIME_SLOW, 3840, row, 1, 513, 8, LW_INT16}, {LW_TIME_SLOW, 3840, row, 8, 513, 8, LW_INT16},
+        {LW_TIME_FAST, 3840, row, 8, 257, 1, LW_FLOAT32}, {LW_TIME_SLOW, 3840, row, 1, 257, 1, LW_FLOAT32},
+        {LW_TIME_FAST, 1, n, 1, 257, 1, LW_FLOAT32}, {LW_TIME_FAST, 1, n, 8, 257, 1, LW_FLOAT32},
+        {LW_TIME_FAST, 1, n, 8, 65, 1, LW_INT16}, {LW_TIME_FAST, 1, n, 8, 1025, 1, LW_FLOAT32},
+        {LW_TIME_FAST, 3840, row, 1, 9, 1, LW_INT16}, {LW_TIME_SLOW, 3840, row, 1, 9, 1, LW_INT16},
+        {LW_TIME_FAST, 1, n, 8, 9, 1, LW_FLOAT32}, {LW_TIME_FAST, 1, n, 8, 4097, 1, LW_FLOAT32},
+        {LW_TIME_FAST, 1, n, 8, 9000, 1, LW_FLOAT32}, {LW_TIME_FAST, 1, n, 8, 20000, 1, LW_FLOAT32},
+        {LW_TIME_FAST, 1, n, 8, 200000, 1, LW_FLOAT32}, {LW_TIME_SLOW, 16, n / 16, 8, 20000, 1, LW_FLOAT32},
+    };
+    printf("layout,channels,samples,filters,taps,every,input,output,ms,lost_percent,plan\n");
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+            measure_way(bench, &shapes[i], &ways[k]);
+}
+
 int main(int argc, char **argv)
 {
     struct bench bench = {.n_repetitions = argc > 2 ? atoi(argv[2]) : 5};
@@ -238,12 +323,17 @@ int main(int argc, char **argv)
     stop_if(bench.n_repetitions < 1 || bench.n_repetitions > MOST_REPETITIONS || n < 1,
             "the numbers are not as the usage has them");
     stop_if(lw_engines[e]->create(&spec, &bench.engine, &err), err.message);
-    if (argc <= 3) {
+    const char *const only = argc > 3 ? argv[3] : "";
+    if (!*only) {
         measure_bank(&bench, true, n);
         measure_bank(&bench, false, n);
     }
-    measure_record(&bench, LW_TIME_FAST, n / 1024);
-    measure_record(&bench, LW_TIME_SLOW, n / 1024);
+    if (strcmp(only, "narrow") == 0)
+        measure_narrow(&bench, n);
+    else {
+        measure_record(&bench, LW_TIME_FAST, n / 1024);
+        measure_record(&bench, LW_TIME_SLOW, n / 1024);
+    }
     lw_engine_destroy(bench.engine);
     return 0;
 }

@@ -1,11 +1,14 @@
 /* test_kernels.c - tests of the convolution kernels through their own interface, against the sum by definition in double: every
  * segment length and the direct path, real and complex signals and taps, both layouts and precisions, every stored type, samples
- * that are not finite, and decimated series. Any cut of a signal at the plan's unit gives the same bits. */
+ * that are not finite, and decimated series. Any cut of a signal at the plan's unit gives the same bits. Narrow outputs are those
+ * of single precision, rounded. */
 #include "bank.h"
 #include "gpu.h"
 #include "gpu_memory.h"
+#include "narrowed.h"
 
 #include "base/integers.h"
+#include "gpu/device/convert.h"
 #include "gpu/ols/kernels/kernels.h"
 
 #include <complex.h>
@@ -129,14 +132,16 @@ static int64_t n_stored(const struct trial *t, int64_t first, int64_t count)
 }
 
 /* Compute the stored ones of the outputs [first, first + count) into `out` on the host, packed like a block's. `out` is poisoned
- * first. */
-static void convolve(struct trial *t, const char *data, int64_t first, int64_t count, char *out)
+ * first. narrow: the outputs' type, if it is narrow, else zero. */
+static void convolve(struct trial *t, const char *data, int64_t first, int64_t count, struct lw_narrowing narrow, char *out)
 {
     const struct lw_cuda_ols_spec *const s = &t->plan.spec;
     const size_t sample = scalar_bytes[s->input] * (s->input_complex ? 2 : 1);
     const int64_t part = s->n_taps - 1 + count, row = row_of(t), channels = s->n_channels;
     const size_t in_bytes = (size_t)(part * channels) * sample;
-    const size_t bytes = (size_t)(n_stored(t, first, count) * channels * s->n_filters) * output_bytes(t);
+    const size_t narrow_bytes = (size_t)narrow.bytes * (t->plan.output_complex ? 2 : 1);
+    const size_t each = narrow_bytes ? narrow_bytes : output_bytes(t);
+    const size_t bytes = (size_t)(n_stored(t, first, count) * channels * s->n_filters) * each;
     char *const block = malloc(in_bytes);
     if (time_slow(t))
         memcpy(block, data + (size_t)(first * channels) * sample, in_bytes);
@@ -149,7 +154,7 @@ static void convolve(struct trial *t, const char *data, int64_t first, int64_t c
     const struct lw_post_args post = {.first = first, .n = t->count};
     const struct lw_cuda_ols_block b = {
         .input = x, .output = y, .bank = t->bank, .not_finite = t->not_finite, .count = count, .n_channels = channels,
-        .post = t->plan.fold > 0 ? &post : NULL,
+        .post = t->plan.fold > 0 ? &post : NULL, .narrow = narrow,
     };
     CHECK(lw_cuda_ols_launch(&t->plan, &b, NULL) == 0, "launch, N %d", t->plan.segment);
     copy(out, y, bytes, cudaMemcpyDeviceToHost);
@@ -207,6 +212,34 @@ static void check_outputs(const struct trial *t, const char *out)
           s->n_filters, sqrt(error / norm), (int)n_unwritten);
 }
 
+/* Filter the signal to a narrow type, and compare numbers and losses with the outputs in single precision, `out`. The largest third
+ * of the outputs is lost, or without a factor whatever is beyond the type. */
+static void check_narrow(struct trial *t, const char *data, const char *out)
+{
+    static const enum lw_scalar scalars[] = {LW_INT8, LW_UINT8, LW_INT16, LW_UINT16, LW_FLOAT16};
+    const enum lw_scalar scalar = t->plan.output_complex ? LW_FLOAT16 : scalars[next_random() % 5];
+    const int64_t n_values = n_stored(t, 0, t->count) * t->plan.spec.n_channels * t->plan.spec.n_filters;
+    const int64_t n = n_values * (t->plan.output_complex ? 2 : 1);
+    const float *const numbers = (const float *)out;
+    const double most = scalar == LW_FLOAT16 ? 65504 : (double)((1 << 8 * lw_scalar_bytes(scalar)) - 1) / 2;
+    const double factor = next_random() % 2 ? 1 : most / fabs((double)numbers[next_random() % (uint64_t)n]);
+    struct lw_nan_report *const report = on_device(sizeof *report), got;
+    void *const stored = malloc((size_t)n * lw_scalar_bytes(scalar));
+    cudaMemsetAsync(report, 0, sizeof *report, NULL);
+    convolve(t, data, 0, t->count, lw_narrowing_to(scalar, factor, report), stored);
+    copy(&got, report, sizeof got, cudaMemcpyDeviceToHost);
+    struct lw_loss loss = {0, 0};
+    int64_t n_wrong = 0;
+    for (int64_t i = 0; i < n; i++)
+        n_wrong += lw_type_number((struct lw_type){.scalar = scalar}, stored, i) != narrowed(scalar, numbers[i] * factor, &loss);
+    CHECK(n_wrong == 0 && (int64_t)got.n_saturated == loss.n_saturated && (int64_t)got.n_nan == loss.n_nan,
+          "N %d \"%s\", layout %d, D %d, type %d, factor %g: %d of %d numbers are wrong; %d saturated, expected %d; %d NaN",
+          t->plan.segment, t->plan.design, t->plan.spec.layout, every_of(t), scalar, factor, (int)n_wrong, (int)n,
+          (int)got.n_saturated, (int)loss.n_saturated, (int)got.n_nan);
+    cudaFree(report);
+    free(stored);
+}
+
 /* Filter the whole signal at once and check the outputs; then filter it in pieces of one unit and expect the same bits. */
 static void run_trial(const struct lw_cuda_ols_spec *spec, int64_t count, int n_spoilt, bool in_pieces)
 {
@@ -216,8 +249,10 @@ static void run_trial(const struct lw_cuda_ols_spec *spec, int64_t count, int n_
     char *const data = make_input(&t, n_spoilt);
     const int64_t planes = spec->n_filters * spec->n_channels;
     char *const out = malloc((size_t)(t.count * planes) * output_bytes(&t));
-    convolve(&t, data, 0, t.count, out);
+    convolve(&t, data, 0, t.count, (struct lw_narrowing){0}, out);
     check_outputs(&t, out);
+    if (spec->precision == LW_SINGLE)
+        check_narrow(&t, data, out);
     unsigned flag;
     copy(&flag, t.not_finite, sizeof flag, cudaMemcpyDeviceToHost);
     CHECK((flag != 0) == (n_spoilt > 0), "N %d: flag %u with %d samples not finite", t.plan.segment, flag, n_spoilt);
@@ -228,7 +263,7 @@ static void run_trial(const struct lw_cuda_ols_spec *spec, int64_t count, int n_
     for (int64_t first = 0; in_pieces && first < t.count; first += piece) {
         const int64_t n = first + piece < t.count ? piece : t.count - first, n_part = n_stored(&t, first, n);
         const int64_t n_all = n_stored(&t, 0, t.count), begin = n_stored(&t, 0, first);
-        convolve(&t, data, first, n, part);
+        convolve(&t, data, first, n, (struct lw_narrowing){0}, part);
         for (int64_t f = 0; f < spec->n_filters; f++)
             for (int64_t c = 0; c < spec->n_channels; c++)
                 for (int64_t o = 0; o < n_part; o++)
@@ -357,6 +392,62 @@ static void test_thinning(int step)
     }
 }
 
+/* Numbers next to those where a narrow type's rounding or range changes, by a filter of one tap that is 1, and by conversion. */
+static void test_edges(void)
+{
+    static const double edges[] = {
+        0, 0.5, 1.5, 127, 127.5, 128, 128.5, 255, 255.5, 256, 32767, 32767.5, 32768, 32768.5, 65503.5, 65504, 65519, 65520, 65535,
+        65535.5, 65536, 0x1p-25, 0x1.8p-24, 0x1p-14, 1025.5, 2049, 8388607, 4e9, 1e38,
+    };
+    static const enum lw_scalar scalars[] = {LW_INT8, LW_UINT8, LW_INT16, LW_UINT16, LW_FLOAT16};
+    enum { N_EDGES = sizeof edges / sizeof *edges, N = 8 * N_EDGES };
+    static float numbers[N];
+    static char stored[2][2 * N];
+    for (int i = 0; i < N_EDGES; i++)
+        for (int k = 0; k < 4; k++) {
+            const float edge = (float)edges[i], near = k == 0 ? edge : k == 1 ? nextafterf(edge, 0) : nextafterf(edge, INFINITY);
+            numbers[8 * i + 2 * k] = k == 3 ? edge / 3 : near;
+            numbers[8 * i + 2 * k + 1] = -numbers[8 * i + 2 * k];
+        }
+    for (int i = 0; i < 5 * 3 * 2; i++) {
+        const enum lw_scalar scalar = scalars[i % 5];
+        const double factor = i / 5 % 3 == 0 ? 1 : i / 5 % 3 == 1 ? 3 : 1e-3;
+        const struct lw_cuda_ols_spec spec = {
+            .layout = i < 15 ? LW_TIME_FAST : LW_TIME_SLOW, .input = LW_FLOAT32, .n_channels = 4, .n_filters = 1, .n_taps = 1,
+        };
+        const float one = 1;
+        struct lw_loss loss = {0, 0};
+        struct lw_nan_report *const report = on_device(sizeof *report), got[2];
+        struct trial t;
+        CHECK(trial_create(&t, &spec, N / 4) && t.plan.path == LW_CUDA_DIRECT, "one tap is summed directly");
+        copy(t.bank, &one, sizeof one, cudaMemcpyHostToDevice);         /* the bank of a direct kernel is its taps */
+        cudaMemsetAsync(report, 0, sizeof *report, NULL);
+        convolve(&t, (const char *)numbers, 0, t.count, lw_narrowing_to(scalar, factor, report), stored[0]);
+        copy(&got[0], report, sizeof *got, cudaMemcpyDeviceToHost);
+        void *const from = on_device(sizeof numbers), *const to = on_device(sizeof stored[1]);
+        copy(from, numbers, sizeof numbers, cudaMemcpyHostToDevice);
+        cudaMemsetAsync(report, 0, sizeof *report, NULL);
+        CHECK(lw_cuda_convert(from, LW_SINGLE, to, scalar, N, factor, report, NULL) == cudaSuccess, "type %d is converted", scalar);
+        copy(stored[1], to, sizeof stored[1], cudaMemcpyDeviceToHost);
+        copy(&got[1], report, sizeof *got, cudaMemcpyDeviceToHost);
+        for (int k = 0; k < N; k++) {
+            const double expected = narrowed(scalar, numbers[k] * factor, &loss);
+            const struct lw_type type = {.scalar = scalar};
+            const double kernel = lw_type_number(type, stored[0], k), converted = lw_type_number(type, stored[1], k);
+            CHECK(kernel == expected && converted == expected, "type %d: %.9g x %g is %g, by conversion %g; expected %g", scalar,
+                  numbers[k], factor, kernel, converted, expected);
+        }
+        for (int k = 0; k < 2; k++)
+            CHECK((int64_t)got[k].n_saturated == loss.n_saturated && got[k].n_nan == 0,
+                  "type %d x %g, %s: %d saturated, expected %d", scalar, factor, k ? "conversion" : "kernel",
+                  (int)got[k].n_saturated, (int)loss.n_saturated);
+        cudaFree(from);
+        cudaFree(to);
+        cudaFree(report);
+        trial_destroy(&t);
+    }
+}
+
 /* The decimation factor D decides whether and how often a spectrum is folded: folding is chosen where it costs less. */
 static void test_folds(void)
 {
@@ -477,6 +568,7 @@ int main(int argc, char **argv)
     test_each_kernel(step);
     test_abreast(step);
     test_thinning(step);
+    test_edges();
     test_folds();
     test_thinned_channels();
     test_choice();

@@ -1,7 +1,9 @@
 /* test_long.c - tests of the path for long filters against a direct sum in double at some outputs: pairings, layouts, types,
- * precisions, NaN. Blocks of any size give the same bytes. A segment longer than the kernels' brings short filters to this path,
- * too. An argument leaves out signals of more samples, for tools that slow kernels down. */
+ * precisions, NaN. Blocks of any size give the same bytes. Narrow outputs are those of single precision, rounded. A segment
+ * longer than the kernels' brings short filters to this path, too. An argument leaves out signals of more samples, for tools
+ * that slow kernels down. */
 #include "gpu.h"
+#include "narrowed.h"
 
 #include "gpu/ols/long/long.h"
 
@@ -72,7 +74,7 @@ static int64_t at(const struct lw_op_spec *spec, int64_t length, int64_t channel
 
 /* First n outputs of the full convolution, in blocks of `units` grid units; y [filter][channel][n]. */
 static int filter_all(struct lw_engine *engine, const struct scenario *s, const struct lw_op_plan *plan, int64_t units,
-                      double complex *x, double complex *y, struct lw_error *err)
+                      double complex *x, double complex *y, struct lw_loss *loss, struct lw_error *err)
 {
     const int64_t count = units * plan->unit < s->n ? units * plan->unit : s->n;
     const struct lw_op_spec *const spec = &s->spec;
@@ -92,16 +94,17 @@ static int filter_all(struct lw_engine *engine, const struct scenario *s, const 
             }
         rc = engine->ops->submit(op, slot, &block, err);
         rc = rc ? rc : engine->ops->wait(op, slot, err);
+        loss->n_saturated += slot->loss.n_saturated;
+        loss->n_nan += slot->loss.n_nan;
         for (int64_t f = 0; f < plan->products[0].n_planes && !rc; f++)
             for (int64_t c = 0; c < spec->n_channels; c++)
                 for (int64_t o = 0; o < block.count; o++) {
                     const int64_t index = f * spec->n_channels * block.count + at(spec, block.count, c, o);
                     double complex *const to = &y[(f * spec->n_channels + c) * s->n + first + o];
-                    if (spec->output.is_complex)
-                        *to = ((float complex *)slot->products[0].data)[index];
-                    else
-                        *to = spec->output.scalar == LW_FLOAT64 ? ((double *)slot->products[0].data)[index]
-                                                                : ((float *)slot->products[0].data)[index];
+                    const int parts = spec->output.is_complex ? 2 : 1;
+                    *to = lw_type_number(spec->output, slot->products[0].data, parts * index);
+                    if (parts == 2)
+                        *to += I * lw_type_number(spec->output, slot->products[0].data, parts * index + 1);
                 }
     }
     engine->ops->slot_destroy(op, slot);
@@ -157,6 +160,36 @@ static void compare(const struct scenario *s, const struct lw_op_plan *plan, con
           (long long)filter, (long long)channel, error, bound);
 }
 
+static bool is_same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+/* Compare the outputs in a narrow type with those in single precision, y. About a tenth of the outputs is lost. */
+static void compare_narrow(struct lw_engine *engine, const struct scenario *s, double complex *x, const double complex *y)
+{
+    struct scenario narrow = *s;
+    struct lw_op_spec *const spec = &narrow.spec;
+    const bool is_complex = spec->output.is_complex;
+    spec->output.scalar = is_complex ? LW_FLOAT16 : spec->ols.n_filters % 2 ? LW_UINT8 : LW_INT16;
+    const int64_t n_y = s->n * spec->n_channels * spec->ols.n_filters;
+    spec->output_scale = rms(y, n_y) / (is_complex ? 30000 : spec->output.scalar == LW_UINT8 ? 100 : 20000);
+    double complex *const stored = calloc((size_t)n_y, sizeof *stored);
+    struct lw_loss loss = {0, 0}, expected = {0, 0};
+    struct lw_error err = {0};
+    struct lw_op_plan plan;
+    const double factor = lw_op_output_factor(spec);
+    const int rc = engine->ops->op_plan(engine, spec, &plan, &err);
+    CHECK(rc == LW_OK && filter_all(engine, &narrow, &plan, 2, x, stored, &loss, &err) == LW_OK, "%s: %s", s->name, err.message);
+    int64_t n_wrong = 0;
+    for (int64_t i = 0; i < n_y; i++) {
+        n_wrong += !is_same(creal(stored[i]), narrowed(spec->output.scalar, creal(y[i]) * factor, &expected));
+        n_wrong += is_complex && !is_same(cimag(stored[i]), narrowed(spec->output.scalar, cimag(y[i]) * factor, &expected));
+    }
+    CHECK(n_wrong == 0 && loss.n_saturated == expected.n_saturated && loss.n_nan == expected.n_nan && loss.n_saturated > 0,
+          "%s, narrow: %lld of %lld outputs are wrong; %lld saturated, expected %lld; %lld NaN, expected %lld", s->name,
+          (long long)n_wrong, (long long)n_y, (long long)loss.n_saturated, (long long)expected.n_saturated, (long long)loss.n_nan,
+          (long long)expected.n_nan);
+    free(stored);
+}
+
 static void run(struct lw_engine *engine, struct scenario *s)
 {
     struct lw_error err = {0};
@@ -172,13 +205,16 @@ static void run(struct lw_engine *engine, struct scenario *s)
     struct lw_op_plan plan;
     int rc = engine->ops->op_plan(engine, spec, &plan, &err);
     CHECK(rc == LW_OK && strstr(plan.text, s->path), "%s: plan '%s' %s", s->name, rc ? "" : plan.text, err.message);
-    rc = rc ? rc : filter_all(engine, s, &plan, 1, x, y, &err);
-    rc = rc ? rc : filter_all(engine, s, &plan, 3, x, again, &err);
+    struct lw_loss loss = {0, 0};
+    rc = rc ? rc : filter_all(engine, s, &plan, 1, x, y, &loss, &err);
+    rc = rc ? rc : filter_all(engine, s, &plan, 3, x, again, &loss, &err);
     CHECK(rc == LW_OK, "%s: %s", s->name, err.message);
     CHECK(memcmp(y, again, (size_t)n_y * sizeof *y) == 0, "%s: the blocks' size changes the result", s->name);
     for (int f = 0; f < spec->ols.n_filters && !rc; f++)
         for (int64_t c = 0; c < spec->n_channels; c++)
             compare(s, &plan, x, taps, y, f, c);
+    if (spec->precision == LW_SINGLE && !rc)
+        compare_narrow(engine, s, x, y);
     free(x);
     free(taps);
     free(packed);

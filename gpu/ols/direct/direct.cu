@@ -76,6 +76,7 @@ int lw_direct_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_o
     DirectArgs a = {};
     a.input = block->input;
     a.output = block->output;
+    a.narrow = block->narrow;
     a.taps = block->bank;
     a.not_finite = block->not_finite;
     a.count = block->count;
@@ -93,6 +94,7 @@ int lw_direct_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_o
     const int64_t down = slow ? (a.count + DIRECT_STEPS - 1) / DIRECT_STEPS : a.n_channels;
     if (across > INT_MAX)
         return cudaErrorInvalidValue;
-    (slow ? k->slow : k->fast)<<<dim3((unsigned)across, at_most(down, 65535)), DIRECT_THREADS, 0, stream>>>(a);
+    const auto kernel = block->narrow.bytes > 0 ? (slow ? k->narrow_slow : k->narrow_fast) : slow ? k->slow : k->fast;
+    kernel<<<dim3((unsigned)across, at_most(down, 65535)), DIRECT_THREADS, 0, stream>>>(a);
     return cudaGetLastError();
 }

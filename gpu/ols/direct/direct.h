@@ -24,6 +24,7 @@ struct DirectKernel {
     int pad;                                /* most taps of a filter */
     int tile;                               /* outputs that a thread block of `fast` computes */
     void (*fast)(const DirectArgs), (*slow)(const DirectArgs);      /* kernels for LW_TIME_FAST and LW_TIME_SLOW */
+    void (*narrow_fast)(const DirectArgs), (*narrow_slow)(const DirectArgs);    /* the same for outputs of a narrow type */
 };
 
 struct DirectKernels {

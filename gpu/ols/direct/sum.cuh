@@ -14,6 +14,7 @@
  * Other blocks of the SM hide the latency of the samples. A thread's outputs have independent sums, whose latencies overlap. */
 #pragma once
 
+#include "gpu/device/narrow.cuh"
 #include "gpu/device/stored.cuh"
 
 constexpr int DIRECT_THREADS = 256, DIRECT_STEPS = 32;
@@ -28,7 +29,8 @@ struct DirectArgs {
     int n_filters;
     enum lw_scalar input_scalar;
     bool input_complex;
-    bool aligned;                   /* every row of outputs begins at a multiple of 16 bytes */
+    bool aligned;                   /* every row of outputs begins at a whole vector of 16 bytes, or of as many narrow numbers */
+    struct lw_narrowing narrow;     /* stored type of the outputs */
 };
 
 /* Add h x to y. Sample and Tap are real or complex, of one precision; the sample is complex if the tap is. */
@@ -81,7 +83,50 @@ LW_DEVICE bool fill_tile(Sample *tile, const DirectArgs &a, int64_t channel, int
     return met;
 }
 
-template <class Sample, class Tap, int PAD, int RUN>
+/* Store the first `left` numbers of a vector of N words. is_aligned: y is a multiple of the vector's bytes. */
+template <int N, class Out> LW_DEVICE void store_words(const float *words, Out *y, int64_t left, bool is_aligned)
+{
+    struct alignas(N * sizeof(Out)) Numbers { Out s[N]; } numbers;
+    using Vector = typename std::conditional<sizeof(Numbers) == 8, float2, unsigned>::type;
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        numbers.s[i] = stored_bits<Out>(words[i]);
+    if (is_aligned && left >= N)
+        put((Vector *)y, repacked<Vector>(numbers));
+    else
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            if (i < left)
+                put(y + i, numbers.s[i]);
+}
+
+/* Store a thread's sums in a narrow type. The first run begins at sample `at` of the output, each other run `span` samples behind
+ * the run before. left: samples of the row from `at` on. */
+template <class Vector, int RUN>
+LW_DEVICE void store_narrow_sums(const Vector (&sum)[RUN], const DirectArgs &a, int64_t at, int64_t left, int span)
+{
+    constexpr int PARTS = sizeof(sum[0].s[0]) / 4, N = 4;
+    float2 v[2 * RUN];
+#pragma unroll
+    for (int r = 0; r < RUN; ++r) {
+        const float4 w = repacked<float4>(sum[r]);
+        v[2 * r] = {w.x, w.y};
+        v[2 * r + 1] = {w.z, w.w};
+    }
+    narrow_all(v, a.narrow, [](int) { return true; },
+               [&](int m, int part) { return m / 2 * span + (m % 2 * 2 + part) / PARTS < left; });
+    with_words(a.narrow, [&](auto out) {
+        using Out = decltype(out);
+#pragma unroll
+        for (int r = 0; r < RUN; ++r) {
+            const float words[N] = {v[2 * r].x, v[2 * r].y, v[2 * r + 1].x, v[2 * r + 1].y};
+            store_words<N>(words, (Out *)a.output + (at + r * span) * PARTS, (left - r * span) * PARTS, a.aligned);
+        }
+    });
+}
+
+/* NARROW: outputs are of a narrow type. */
+template <class Sample, class Tap, int PAD, int RUN, bool NARROW>
 __global__ void __launch_bounds__(DIRECT_THREADS) direct_fast(const DirectArgs a)
 {
     constexpr int VECTOR = 16 / (int)sizeof(Sample), SPAN = DIRECT_THREADS * VECTOR, TILE = SPAN * RUN, WINDOW = PAD + VECTOR;
@@ -122,26 +167,31 @@ __global__ void __launch_bounds__(DIRECT_THREADS) direct_fast(const DirectArgs a
                     for (int v = 0; v < VECTOR; ++v)
                         add_product(sum[r].s[v], h, x[r][PAD + v - m]);
             }
+            if constexpr (NARROW)
+                store_narrow_sums(sum, a, y - (Sample *)a.output, a.count - o, SPAN);
+            else {
 #pragma unroll
-            for (int r = 0; r < RUN; ++r) {
-                const int64_t left = a.count - o - r * SPAN;
-                if (a.aligned && left >= VECTOR)
-                    __stcs((float4 *)(y + r * SPAN), repacked<float4>(sum[r]));
-                else
+                for (int r = 0; r < RUN; ++r) {
+                    const int64_t left = a.count - o - r * SPAN;
+                    if (a.aligned && left >= VECTOR)
+                        __stcs((float4 *)(y + r * SPAN), repacked<float4>(sum[r]));
+                    else
 #pragma unroll
-                    for (int v = 0; v < VECTOR; ++v)
-                        if (v < left)
-                            __stcs(y + r * SPAN + v, sum[r].s[v]);
+                        for (int v = 0; v < VECTOR; ++v)
+                            if (v < left)
+                                __stcs(y + r * SPAN + v, sum[r].s[v]);
+                }
             }
         }
     }
 }
 
-template <class Sample, class Tap, int PAD, class Stored, bool COMPLEX>
+template <class Sample, class Tap, int PAD, class Stored, bool COMPLEX, bool NARROW>
 LW_DEVICE bool direct_column(const DirectArgs &a, int64_t channel, int64_t first)
 {
     const Stored *x = (const Stored *)a.input + channel * (COMPLEX ? 2 : 1);
     bool met = false;
+    Losses losses = {};
     Sample w[PAD + 1] = {};         /* tap m multiplies w[PAD - m] */
 #pragma unroll
     for (int i = 1; i < PAD; ++i) {
@@ -162,13 +212,20 @@ LW_DEVICE bool direct_column(const DirectArgs &a, int64_t channel, int64_t first
 #pragma unroll
             for (int m = 0; m < PAD; ++m)
                 add_product(sum, __ldg(taps + m), w[PAD - m]);
-            __stcs(y, sum);
+            if constexpr (!NARROW)
+                put(y, sum);
+            else if constexpr (may_be_complex<Sample>)
+                put_complex(a.narrow, a.output, y - (Sample *)a.output, sum, losses);
+            else
+                put_number(a.narrow, a.output, y - (Sample *)a.output, sum, losses);
         }
     }
+    if (NARROW)
+        report_losses(a.narrow, losses);
     return met;
 }
 
-template <class Sample, class Tap, int PAD>
+template <class Sample, class Tap, int PAD, bool NARROW>
 __global__ void __launch_bounds__(DIRECT_THREADS) direct_slow(const DirectArgs a)
 {
     const int64_t channel = blockIdx.x * (int64_t)DIRECT_THREADS + threadIdx.x;
@@ -177,7 +234,7 @@ __global__ void __launch_bounds__(DIRECT_THREADS) direct_slow(const DirectArgs a
     bool met = false;
     for (int64_t first = blockIdx.y * (int64_t)DIRECT_STEPS; first < a.count; first += gridDim.y * (int64_t)DIRECT_STEPS)
         met |= with_sample<may_be_complex<Sample>>(a.input_scalar, a.input_complex, [&](auto stored, auto is_complex) {
-            return direct_column<Sample, Tap, PAD, decltype(stored), decltype(is_complex)::value>(a, channel, first);
+            return direct_column<Sample, Tap, PAD, decltype(stored), decltype(is_complex)::value, NARROW>(a, channel, first);
         });
     if (met)
         *a.not_finite = 1;

@@ -209,8 +209,9 @@ template <class B, bool ALL> LW_DEVICE void join_halves(float2 (&v)[32], const u
     }
 }
 
-/* Store pair p of the thread's rows from row D on, the outputs; v has re and im swapped. WHOLE: all outputs are wanted. */
-template <class B, int DISCARD, bool WHOLE>
+/* Store pair p of the thread's rows from row D on, the outputs; v has re and im swapped. WHOLE: all outputs are wanted. Out: the
+ * type of a stored number. */
+template <class B, int DISCARD, bool WHOLE, class Out>
 LW_DEVICE void store_pairs(const float2 (&v)[32], const OlsArgs &a, const AbreastHop &hop, int f)
 {
     constexpr int E = B::E, HALF = E / 2, FIRST = B::template first_stored<DISCARD>();
@@ -219,7 +220,7 @@ LW_DEVICE void store_pairs(const float2 (&v)[32], const OlsArgs &a, const Abreas
     const int want = WHOLE ? 0 : time_slow_place<B::N, B::W>(a, hop.step, hop.group).want;
     const int column = hop.group * 2 * B::W + 2 * own.p, columns = WHOLE ? 2 : clamp_to(a.output_pitch - column, 2);
     int row = own.t + HALF * E * own.r + (FIRST < HALF || B::P == 1 ? E * FIRST : B::N / 2) - discard;
-    float *y = (float *)a.output + f * a.plane + (hop.step * a.step + row) * a.output_pitch + column;
+    Out *y = (Out *)a.output + f * a.plane + (hop.step * a.step + row) * a.output_pitch + column;
     const int64_t advance = E * a.output_pitch;
 #pragma unroll
     for (int m = FIRST; m < E; ++m) {
@@ -235,12 +236,28 @@ LW_DEVICE void store_pairs(const float2 (&v)[32], const OlsArgs &a, const Abreas
     }
 }
 
-template <class B, int DISCARD> LW_DEVICE void store_pairs(const float2 (&v)[32], const OlsArgs &a, const AbreastHop &hop, int f)
+template <class B, int DISCARD, class Out>
+LW_DEVICE void store_pairs(const float2 (&v)[32], const OlsArgs &a, const AbreastHop &hop, int f)
 {
     if (hop.whole)
-        store_pairs<B, DISCARD, true>(v, a, hop, f);
+        store_pairs<B, DISCARD, true, Out>(v, a, hop, f);
     else
-        store_pairs<B, DISCARD, false>(v, a, hop, f);
+        store_pairs<B, DISCARD, false, Out>(v, a, hop, f);
+}
+
+/* Store the same pairs in a narrow type. */
+template <class B, int DISCARD>
+LW_DEVICE void store_narrow_pairs(float2 (&v)[32], const OlsArgs &a, const AbreastHop &hop, int f)
+{
+    constexpr int E = B::E, HALF = E / 2, FIRST = B::template first_stored<DISCARD>();
+    narrow_all(v, a.narrow, [](int m) { return m >= FIRST; }, [&](int m, int part) {       /* re and im are swapped */
+        const AbreastThread own = AbreastThread::own<B>();
+        const int first = own.t + HALF * E * own.r - (DISCARD >= 0 ? DISCARD : a.discard);
+        const int row = first + E * m + (B::P > 1 && m >= HALF ? HALF * E : 0);
+        const int64_t column = hop.group * 2 * B::W + 2 * own.p + (part == 0 ? 1 : 0);
+        return (unsigned)row < (unsigned)time_slow_place<B::N, B::W>(a, hop.step, hop.group).want && column < a.output_pitch;
+    });
+    with_words(a.narrow, [&](auto out) { store_pairs<B, DISCARD, decltype(out)>(v, a, hop, f); });
 }
 
 /* Read the thread's samples from the warp's rows, after loading them if they were not prefetched, and do the first transform. */
@@ -374,7 +391,10 @@ template <int P, int W, bool KEEP, int DISCARD> __global__ void __launch_bounds_
             transform_in_turn<B>(v, memory, a, last ? AbreastWork::at<B>(memory, slot ^ 1) : nullptr);
             if constexpr (P > 1)
                 join_halves<B, (B::template first_stored<DISCARD>() < E / 2)>(v, memory);
-            store_pairs<B, DISCARD>(v, a, work->hop, f);
+            if (a.narrow.bytes > 0)
+                store_narrow_pairs<B, DISCARD>(v, a, work->hop, f);
+            else
+                store_pairs<B, DISCARD, float>(v, a, work->hop, f);
             if (!KEEP || f + 1 >= work->step.end)
                 break;
         }

@@ -444,14 +444,22 @@ template <class D> LW_DEVICE void join_rows(float2 (&v)[D::P], const float2 *col
     }
 }
 
-/* Compute each turn's butterfly n and store its outputs n + 1024 j. output: index of the segment's first output. */
-template <class D, int DISCARD, bool PAIRED, bool WHOLE>
-LW_DEVICE void store_turns(const float2 *set, const float4 *weights, const OlsArgs &a, int64_t output, const OlsPlace &p)
+/* Store the outputs of a turn: v[j] is value `at + 1024 j` of the segment, re and im swapped. Out: type of a stored number. */
+template <class D, int DISCARD, bool PAIRED, bool WHOLE, class Out>
+LW_DEVICE void store_turn(const float2 (&v)[D::P], const OlsArgs &a, const OlsPlace &p, Out *y, Out *second, int turn, int first)
 {
-    const int discard = DISCARD >= 0 ? DISCARD : a.discard, first = D::COLUMNS * D::rank() + (int)threadIdx.x - discard;
-    float *y = (float *)a.output + (output + first) * (PAIRED ? 1 : 2), *second = y + a.output_second;
-    opaque(y);
-    opaque(second);
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard;
+#pragma unroll
+    for (int j = 0; j < D::P; ++j)
+        if (D::ROW * j >= (WHOLE ? discard : DISCARD)) {
+            const int at = D::ROW * j + D::THREADS * turn;
+            put_output<PAIRED, WHOLE>(y, second, at, p, at + first, float2{v[j].y, v[j].x});
+        }
+}
+
+/* Call store(v, turn), v being each turn's butterfly n, with re and im swapped. */
+template <class D, class Store> LW_DEVICE void for_turns(const float2 *set, const float4 *weights, Store store)
+{
 #pragma unroll
     for (int turn = 0; turn < D::TURNS_BACK; ++turn) {
         const int column = D::THREADS * turn + (int)threadIdx.x;
@@ -460,22 +468,50 @@ LW_DEVICE void store_turns(const float2 *set, const float4 *weights, const OlsAr
         const float4 w = weights[D::COLUMNS * D::rank() + column];
         float2 v[D::P];
         join_rows<D>(v, set + column, {w.x, w.y}, {w.z, w.w});
-#pragma unroll
-        for (int j = 0; j < D::P; ++j)
-            if (D::ROW * j >= discard) {
-                const int at = D::ROW * j + D::THREADS * turn;
-                put_output<PAIRED, WHOLE>(y, second, at, p, at + first, float2{v[j].y, v[j].x});
-            }
+        store(v, turn);
     }
 }
 
+/* Compute each turn's butterfly n and store its outputs n + 1024 j. output: index of the segment's first output. */
+template <class D, int DISCARD, bool PAIRED, bool WHOLE>
+LW_DEVICE void store_turns(const float2 *set, const float4 *weights, const OlsArgs &a, int64_t output, const OlsPlace &p)
+{
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard, first = D::COLUMNS * D::rank() + (int)threadIdx.x - discard;
+    float *y = (float *)a.output + (output + first) * (PAIRED ? 1 : 2), *second = y + a.output_second;
+    opaque(y);
+    opaque(second);
+    for_turns<D>(set, weights, [&](const float2 (&v)[D::P], int turn) {
+        store_turn<D, DISCARD, PAIRED, WHOLE>(v, a, p, y, second, turn, first);
+    });
+}
+
+/* Do the same in a narrow type. */
 template <class D, int DISCARD, bool PAIRED>
+LW_DEVICE void store_narrow_turns(const float2 *set, const float4 *weights, const OlsArgs &a, int64_t output, const OlsPlace &p)
+{
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard, first = D::COLUMNS * D::rank() + (int)threadIdx.x - discard;
+    const int64_t at = (output + first) * (PAIRED ? 1 : 2);
+    for_turns<D>(set, weights, [&](float2 (&v)[D::P], int turn) {
+        narrow_all(v, a.narrow, [](int j) { return D::ROW * j >= DISCARD; }, [&](int j, int part) {
+            const int i = D::ROW * j + D::THREADS * turn + first;
+            return (unsigned)i < (unsigned)p.want[PAIRED && part == 0 ? 1 : 0];
+        });
+        with_words(a.narrow, [&](auto out) {
+            auto *const y = (decltype(out) *)a.output + at;
+            store_turn<D, DISCARD, PAIRED, false>(v, a, p, y, y + a.output_second, turn, first);
+        });
+    });
+}
+
+template <class D, int DISCARD, bool PAIRED, bool NARROW>
 LW_DEVICE void take_outputs(DecoupledSets<D> &sets, const OlsArgs &a, const DecoupledSteps *steps, int f)
 {
     sets.begin_take();
     const float2 *const set = sets.set(sets.taken);
     const int64_t output = steps->output + f * a.plane;
-    if (steps->whole)
+    if constexpr (NARROW)
+        store_narrow_turns<D, DISCARD, PAIRED>(set, sets.weights(), a, output, place_of<D::N, PAIRED>(a, steps->segment));
+    else if (steps->whole)
         store_turns<D, DISCARD, PAIRED, true>(set, sets.weights(), a, output, OlsPlace());
     else
         store_turns<D, DISCARD, PAIRED, false>(set, sets.weights(), a, output, place_of<D::N, PAIRED>(a, steps->segment));
@@ -496,8 +532,8 @@ template <class D, bool PAIRED> LW_DEVICE void fetch(const OlsArgs &a, int segme
     }
 }
 
-/* Process all segments of a block, or of a cluster. */
-template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(const OlsArgs &a, unsigned char *memory)
+/* Process all segments of a block, or of a cluster. NARROW: outputs are of a narrow type. Registers do not suffice for both. */
+template <class D, int DISCARD, bool PAIRED, bool NARROW> LW_DEVICE void decoupled_segments(const OlsArgs &a, unsigned char *memory)
 {
     static_assert(DISCARD < 0 || DISCARD % D::ROW == 0, "rows are dropped whole");
     constexpr int LEAD = DISCARD < 0 ? D::ROW : DISCARD;
@@ -529,7 +565,7 @@ template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(c
                     spectrum[m] = {0, 0};
             }
             if (f >= begin)
-                take_outputs<D, DISCARD, PAIRED>(sets, a, steps, f);
+                take_outputs<D, DISCARD, PAIRED, NARROW>(sets, a, steps, f);
         }
         if (!steps->more)
             return;
@@ -550,18 +586,20 @@ template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(c
 }
 
 /* One block per segment. */
-template <int DISCARD, bool PAIRED> __global__ void __launch_bounds__(Decoupled<1>::THREADS, 1) ols_decoupled(const OlsArgs a)
+template <int DISCARD, bool PAIRED, bool NARROW>
+__global__ void __launch_bounds__(Decoupled<1>::THREADS, 1) ols_decoupled(const OlsArgs a)
 {
     extern __shared__ __align__(128) unsigned char memory[];
-    decoupled_segments<Decoupled<1>, DISCARD, PAIRED>(a, memory);
+    decoupled_segments<Decoupled<1>, DISCARD, PAIRED, NARROW>(a, memory);
 }
 
 /* One cluster of two blocks per segment. */
-template <int DISCARD, bool PAIRED> __global__ void __launch_bounds__(Decoupled<2>::THREADS, 1) ols_decoupled_pair(const OlsArgs a)
+template <int DISCARD, bool PAIRED, bool NARROW>
+__global__ void __launch_bounds__(Decoupled<2>::THREADS, 1) ols_decoupled_pair(const OlsArgs a)
 {
 #ifdef LW_HAS_CLUSTERS
     extern __shared__ __align__(128) unsigned char memory[];
-    decoupled_segments<Decoupled<2>, DISCARD, PAIRED>(a, memory);
+    decoupled_segments<Decoupled<2>, DISCARD, PAIRED, NARROW>(a, memory);
     cluster_barrier();              /* the peer's last values and announcements still arrive in this block's memory */
 #endif
 }

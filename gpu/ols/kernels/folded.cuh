@@ -95,17 +95,26 @@ struct FoldedItem {
 
 /* Store the outputs of the hop from registers, if D = G: then every output of the folded transform is kept. */
 template <class B, int FOLD, bool PAIRED>
-LW_DEVICE void store_folded(const typename B::C (&v)[B::E], const OlsArgs &a, const OlsPlace &p, int f, int t)
+LW_DEVICE void store_folded(float2 (&v)[B::E], const OlsArgs &a, const OlsPlace &p, int f, int t)
 {
-    using Real = typename B::Real;
-    Real *const y = kept_place<PAIRED, Real>(a, p, f, (a.post.first + p.first) / FOLD - a.first_kept);
-    Real *const second = y + a.output_second + (a.pairs_hops ? a.hop / FOLD : 0);
+    const int64_t first = kept_place<PAIRED>(a, p, f, (a.post.first + p.first) / FOLD - a.first_kept);
+    const int64_t to_second = a.output_second + (a.pairs_hops ? a.hop / FOLD : 0);
+    const auto store = [&](auto *y, const float2 (&values)[B::E]) {
 #pragma unroll
-    for (int m = 0; m < B::E; ++m) {
-        const int i = t + B::T * m - a.discard / FOLD;
-        if (i >= 0)
-            put_output<PAIRED, false>(y, second, i, p, FOLD * i, typename B::C{v[m].y, v[m].x});
+        for (int m = 0; m < B::E; ++m) {
+            const int i = t + B::T * m - a.discard / FOLD;
+            put_output<PAIRED, false>(y, y + to_second, i, p, FOLD * i, float2{values[m].y, values[m].x});
+        }
+    };
+    if (a.narrow.bytes == 0) {
+        store((float *)a.output + first, v);
+        return;
     }
+    narrow_all(v, a.narrow, [](int) { return true; }, [&](int m, int part) {
+        const int i = FOLD * (t + B::T * m - a.discard / FOLD);
+        return (unsigned)i < (unsigned)p.want[PAIRED && part == 0 ? 1 : 0];
+    });
+    with_words(a.narrow, [&](auto out) { store((decltype(out) *)a.output + first, v); });
 }
 
 /* Transform the product in the team's area back and store it, if `exists`. All teams must call it, because of barriers. */

@@ -88,10 +88,13 @@ template <bool PAIRED, int BLOCKS, int DISCARD> OlsKernel ols_decoupled_kernel()
     k.threads = D::THREADS;
     k.shared_bytes = D::SHARED_BYTES;
     k.design = OLS_DECOUPLED;
-    if constexpr (BLOCKS == 1)
-        k.kernel = ols_decoupled<DISCARD, PAIRED>;
-    else
-        k.kernel = ols_decoupled_pair<DISCARD, PAIRED>;
+    if constexpr (BLOCKS == 1) {
+        k.kernel = ols_decoupled<DISCARD, PAIRED, false>;
+        k.narrow = ols_decoupled<DISCARD, PAIRED, true>;
+    } else {
+        k.kernel = ols_decoupled_pair<DISCARD, PAIRED, false>;
+        k.narrow = ols_decoupled_pair<DISCARD, PAIRED, true>;
+    }
     return k;
 }
 

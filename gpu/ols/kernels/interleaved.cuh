@@ -227,19 +227,33 @@ LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, con
     }
 }
 
-/* Store pair p of the rows t + T m from row D on, the outputs; v has re and im swapped. */
-template <class F, int W, int DISCARD>
+/* Store a pair of outputs. WHOLE: both are wanted, and y is a multiple of their bytes; else the first `columns` are wanted. */
+template <bool WHOLE, class Out> LW_DEVICE void put_pair(Out *y, float2 pair, int columns)
+{
+    if constexpr (WHOLE)
+        put_two(y, pair.x, pair.y);
+    else {
+        if (columns > 0)
+            put(y, stored_bits<Out>(pair.x));
+        if (columns > 1)
+            put(y + 1, stored_bits<Out>(pair.y));
+    }
+}
+
+/* Store pair p of the rows t + T m from row D on, the outputs; v has re and im swapped. Out: type of a stored number. */
+template <class F, int W, int DISCARD, class Out>
 LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
     const TimeSlowPlace place = time_slow_place<F::N, W>(a, hop.step, hop.group);
     const int64_t advance = F::T * a.output_pitch;
-    float *y = (float *)a.output + place.output + t * a.output_pitch + 2 * p;
-    if (hop.prefetched && hop.whole) {
+    Out *y = (Out *)a.output + place.output + t * a.output_pitch + 2 * p;
+    const bool whole = hop.prefetched && hop.whole;
+    if (whole) {
 #pragma unroll
         for (int m = 0; m < F::E; ++m)
             if (F::T * m >= discard) {
-                put((float2 *)y, make_float2(v[m].y, v[m].x));
+                put_pair<true>(y, {v[m].y, v[m].x}, 2);
                 y += advance;
             }
         return;
@@ -248,27 +262,22 @@ LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const
     for (int m = 0; m < F::E; ++m) {
         if (F::T * m < discard)
             continue;
-        if (F::T * m - discard + t < place.want) {
-            if (2 * p < place.out_columns)
-                put(y, v[m].y);
-            if (2 * p + 1 < place.out_columns)
-                put(y + 1, v[m].x);
-        }
+        if (F::T * m - discard + t < place.want)
+            put_pair<false>(y, {v[m].y, v[m].x}, place.out_columns - 2 * p);
         y += advance;
     }
 }
 
-/* Store a pair of outputs. WHOLE: both are wanted, and y is a multiple of 8 bytes; else the first `columns` of them are wanted. */
-template <bool WHOLE> LW_DEVICE void put_pair(float *y, float2 pair, int columns)
+/* Store the same pairs in a narrow type. */
+template <class F, int W, int DISCARD>
+LW_DEVICE void store_narrow_hop(float2 (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
-    if constexpr (WHOLE)
-        put((float2 *)y, pair);
-    else {
-        if (columns > 0)
-            put(y, pair.x);
-        if (columns > 1)
-            put(y + 1, pair.y);
-    }
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard;
+    narrow_all(v, a.narrow, [](int m) { return F::T * m >= DISCARD; }, [&](int m, int part) {       /* re and im are swapped */
+        const TimeSlowPlace place = time_slow_place<F::N, W>(a, hop.step, hop.group);
+        return (unsigned)(F::T * m - discard + t) < (unsigned)place.want && 2 * p + (part == 0 ? 1 : 0) < place.out_columns;
+    });
+    with_words(a.narrow, [&](auto out) { store_hop<F, W, DISCARD, decltype(out)>(v, a, hop, t, p); });
 }
 
 /* The kept rows among a thread's rows t + T m of a hop's outputs. */
@@ -306,9 +315,9 @@ template <int T> LW_DEVICE KeptRows kept_rows(const OlsArgs &a, int place, int w
     return {n_wanted < 32 ? rows & ((1u << n_wanted) - 1) : rows, (t + T * m - place) / a.every, step};
 }
 
-/* Store v[m] for each bit m of `rows`. y: place of the first; advance: reals from one to the next. */
-template <class F, bool WHOLE>
-LW_DEVICE void store_marked(const typename F::C (&v)[F::E], unsigned rows, float *y, int64_t advance, int columns)
+/* Store v[m] for each bit m of `rows`. y: place of the first; advance: numbers from one to the next. */
+template <class F, bool WHOLE, class Out>
+LW_DEVICE void store_marked(const typename F::C (&v)[F::E], unsigned rows, Out *y, int64_t advance, int columns)
 {
     static_assert(F::E <= 32, "a thread's rows are bits of a word");
 #pragma unroll
@@ -321,18 +330,28 @@ LW_DEVICE void store_marked(const typename F::C (&v)[F::E], unsigned rows, float
 
 /* Store the kept outputs of a hop. */
 template <class F, int W>
-LW_DEVICE void store_thinned_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
+LW_DEVICE void store_thinned_hop(typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
     const TimeSlowPlace place = time_slow_place<F::N, W>(a, hop.step, hop.group);
     const KeptOutputs kept = kept_outputs<F::N>(a, hop.step * a.step);
     const KeptRows own = kept_rows<F::T>(a, kept.place, place.want, t);
     const unsigned rows = own.rows << a.discard / F::T;
     const int64_t column = (int64_t)hop.group * W * 2 + 2 * p, advance = own.step * a.output_pitch;
-    float *const y = (float *)a.output + (kept.number + own.number) * a.output_pitch + column;
-    if (hop.prefetched)
-        store_marked<F, true>(v, rows, y, advance, 2);
-    else
-        store_marked<F, false>(v, rows, y, advance, place.out_columns - 2 * p);
+    const int64_t first = (kept.number + own.number) * a.output_pitch + column;
+    const int columns = hop.prefetched ? 2 : place.out_columns - 2 * p;
+    const auto store = [&](auto *y) {
+        if (hop.prefetched)
+            store_marked<F, true>(v, rows, y, advance, columns);
+        else
+            store_marked<F, false>(v, rows, y, advance, columns);
+    };
+    if (a.narrow.bytes == 0) {
+        store((float *)a.output + first);
+        return;
+    }
+    narrow_all(v, a.narrow, [](int) { return true; },
+               [&](int m, int part) { return (rows >> m & 1) && (part == 0 ? 1 : 0) < columns; });      /* re and im are swapped */
+    with_words(a.narrow, [&](auto out) { store((decltype(out) *)a.output + first); });
 }
 
 template <class F, int W, int BLOCKS, int DISCARD, bool THINNED>
@@ -381,7 +400,9 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_interleaved(const OlsArg
             arrive_at<2 * Block::TURN>(turn + 1);
         if constexpr (THINNED)
             store_thinned_hop<F, W>(v, a, now, t, p);
+        else if (a.narrow.bytes > 0)
+            store_narrow_hop<F, W, DISCARD>(v, a, now, t, p);
         else
-            store_hop<F, W, DISCARD>(v, a, now, t, p);
+            store_hop<F, W, DISCARD, float>(v, a, now, t, p);
     }
 }

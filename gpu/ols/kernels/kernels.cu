@@ -203,6 +203,7 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     OlsArgs a = {};
     a.input = block->input;
     a.output = block->output;
+    a.narrow = block->narrow;
     a.bank = block->bank;
     a.not_finite = block->not_finite;
     a.count = block->count;
@@ -235,7 +236,8 @@ static cudaError_t launch(const OlsKernel *k, const OlsArgs *a, cudaStream_t str
 {
     const dim3 grid(a->n_blocks * k->cluster);
     const Launch launch = {grid, k->threads, (int64_t)k->shared_bytes, stream, k->cluster, has_dependents()};
-    const cudaError_t failed = launch_kernel(launch, k->kernel, *a);
+    const bool has_own = a->narrow.bytes > 0 && k->narrow;
+    const cudaError_t failed = has_own ? allow_and_launch(launch, k->narrow, *a) : launch_kernel(launch, k->kernel, *a);
     return failed ? failed : cudaGetLastError();
 }
 

@@ -5,7 +5,8 @@
  *
  * A kernel computes the series y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m] for all filters f and channels c of a block. x is
  * the block's input: M - 1 samples of halo, then its own, so that o = 0 is the block's first output. Samples are read as stored;
- * outputs are float (single) or double, complex if input or taps are. Time fast is the layout [channel][axis], time slow the other.
+ * outputs are float (single) or double, or narrow (gpu/device/narrow.h), complex if input or taps are. Time fast is the layout
+ * [channel][axis], time slow the other.
  *
  *   LW_CUDA_SEGMENTS   overlap-save in registers and shared memory. Segment j is the N input samples from j hop - lead on, lead =
  *                      discard - (M - 1). Its first `lead` samples count as zero, as do samples beyond the block. So an output's
@@ -26,6 +27,7 @@
 
 #include "base/linkage.h"
 #include "engine/engine.h"
+#include "gpu/device/narrow.h"
 #include "gpu/device/post_args.h"
 #include "gpu/ols/find.h"
 
@@ -129,7 +131,8 @@ struct lw_cuda_ols_search {
  * struct lw_slot describes, with filters as planes. */
 struct lw_cuda_ols_block {
     const void *input;                  /* [n_channels][M - 1 + count] or [M - 1 + count][n_channels], stored type */
-    void *output;                       /* [n_filters][n_channels][count] or [n_filters][count][n_channels], float or double */
+    void *output;                       /* [n_filters][n_channels][count] or [n_filters][count][n_channels], see `narrow` */
+    struct lw_narrowing narrow;         /* the narrow type of the output; all zero: float or double. Not with `search` */
     const void *bank;
     unsigned *not_finite;               /* one word, set to 1 if a sample was not finite (in the computing precision) and so counted
                                            as zero; never cleared by launches. May be NULL for integer input */

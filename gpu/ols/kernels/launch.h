@@ -42,6 +42,7 @@ struct OlsArgs {
     int sample_bytes;               /* bytes of an input sample */
     int n_blocks, n_passes;         /* thread blocks, or clusters; whole segments that each takes, one a pass: see OlsWalk */
     int n_whole, share, n_larger;   /* see OlsWalk */
+    struct lw_narrowing narrow;     /* stored type of the outputs; distances in the output count numbers of this type */
     struct lw_post_args post;       /* arguments of post.cuh and thinned.cuh. With post.cuh, output_pitch, output_second and plane
                                        count outputs of --post (time slow: reals) */
     struct lw_cuda_ols_search search;   /* arguments of search.cuh; output_pitch and output_second are then those of its arrays */
@@ -74,6 +75,7 @@ struct OlsKernel {
     int blocks;                     /* blocks that registers allow on an SM */
     int shared_bytes;               /* dynamic shared memory of a block */
     void (*kernel)(const OlsArgs);
+    void (*narrow)(const OlsArgs);  /* the same kernel for outputs of a narrow type; NULL: `kernel` stores these, too */
     void (*find)(const OlsArgs);    /* the same kernel, finding crossings (search.cuh) instead of storing; NULL: none */
     void (*keep)(const OlsArgs);    /* the same kernel, keeping the best filter (search.cuh); NULL: none */
     int keep_bytes;                 /* dynamic shared memory of a block of `keep` */

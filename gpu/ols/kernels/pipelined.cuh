@@ -136,20 +136,33 @@ template <class F> LW_DEVICE void multiply_all(float2 (&v)[F::E], const float2 *
 }
 
 /* Store the outputs. v[m] is result N - 1 - (t + T m) of the circular convolution; results from D on are outputs. */
-template <class F, int DISCARD, bool PAIRED, bool WHOLE>
+template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Out = float>
 LW_DEVICE void store_reversed(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {
-    using Real = typename F::Real;
     const int n_outputs = F::N - (DISCARD >= 0 ? DISCARD : a.discard), last = n_outputs - 1 - t;
-    Real *y = (Real *)a.output + (output + last) * (PAIRED ? 1 : 2), *second = y + a.output_second;
+    Out *y = (Out *)a.output + (output + last) * (PAIRED ? 1 : 2), *second = y + a.output_second;
     opaque(y);
     opaque(second);         /* so that all rows are at constant distances from two pointers */
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m;
-        if (k < n_outputs)
+        if (k < (WHOLE ? n_outputs : F::N - (DISCARD >= 0 ? DISCARD : 0)))
             put_output<PAIRED, WHOLE>(y, second, -k, p, last - k, v[m]);
     }
+}
+
+/* Store the outputs in a narrow type. */
+template <class F, int DISCARD, bool PAIRED>
+LW_DEVICE void store_narrow_reversed(float2 (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
+{
+    const int n_outputs = F::N - (DISCARD >= 0 ? DISCARD : a.discard);
+    const auto is_used = [=](int m) { return F::T * m < F::N - (DISCARD >= 0 ? DISCARD : 0); };
+    narrow_all(v, a.narrow, is_used, [&](int m, int part) {
+        return (unsigned)(n_outputs - 1 - t - F::T * m) < (unsigned)p.want[PAIRED ? part : 0];
+    });
+    with_words(a.narrow, [&](auto out) {
+        store_reversed<F, DISCARD, PAIRED, false, decltype(out)>(v, a, p, p.output, t);
+    });
 }
 
 template <class F, int BLOCKS, int DISCARD, bool PAIRED>
@@ -202,7 +215,9 @@ __global__ void __launch_bounds__(F::T, BLOCKS) ols_pipelined(const OlsArgs a)
         }
         const PipelinedSegment s = now.late();
         const int64_t output = s.row * a.output_pitch + s.first(a);
-        if (s.prefetched())
+        if (a.narrow.bytes > 0)
+            store_narrow_reversed<F, DISCARD, PAIRED>(v, a, place_at<F::N, PAIRED>(a, s.row, s.step), t);
+        else if (s.prefetched())
             store_reversed<F, DISCARD, PAIRED, true>(v, a, {}, output, t);
         else
             store_reversed<F, DISCARD, PAIRED, false>(v, a, place_at<F::N, PAIRED>(a, s.row, s.step), output, t);

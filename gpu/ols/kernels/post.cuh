@@ -17,22 +17,35 @@
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
+/* What a thread cannot store: powers beyond the range of their type; numbers that a narrow type cannot hold. */
+struct Lost {
+    bool powers;
+    Losses narrow;
+
+    LW_DEVICE void report(const OlsArgs &a) const
+    {
+        if (powers)
+            *a.post.out_of_range = 1;
+        report_losses(a.narrow, narrow);
+    }
+};
+
 /* Make and store an output of each series of a segment: PAIRED two real series, else one complex series. has: the output is wanted.
- * to: place of the first series' output; second: reals from there to the second series' output. */
-template <bool PAIRED, class C, class Real>
-LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *to, int64_t second, bool &lost)
+ * to: place of the first series' output, in numbers; second: distance from there to the second series' output. */
+template <bool PAIRED, class C>
+LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], int64_t to, int64_t second, Lost &lost)
 {
     if (PAIRED) {
         if (has[0])
-            put(to, made_of_real(a.post, c.x, lost));
+            put_number(a.narrow, a.output, to, made_of_real(a.post, c.x, lost.powers), lost.narrow);
         if (has[1])
-            put(to + second, made_of_real(a.post, c.y, lost));
+            put_number(a.narrow, a.output, to + second, made_of_real(a.post, c.y, lost.powers), lost.narrow);
     } else if (has[0]) {
-        c = made<true>(a.post, c, lost);
+        c = made<true>(a.post, c, lost.powers);
         if (a.post.is_real)
-            put(to, c.x);
+            put_number(a.narrow, a.output, to, c.x, lost.narrow);
         else
-            put((C *)to, c);
+            put_complex(a.narrow, a.output, to / 2, c, lost.narrow);
     }
 }
 
@@ -46,15 +59,15 @@ template <class C> struct PhaseSource {
     int64_t axis, later;            /* axis index of the first series' first sample; second series: how much later its hop begins */
 };
 
-template <class Real> struct PhaseTarget {
-    Real *y;                        /* place of output 0 of the first sample */
-    int64_t step, second;           /* reals from output to output, and from the first series to the second */
+struct PhaseTarget {
+    int64_t y;                      /* place of output 0 of the first sample, in numbers */
+    int64_t step, second;           /* numbers from output to output, and from the first series to the second */
 };
 
 /* Make and store output `phase` of sample i of each series, anywhere on the axis: at its ends, and for powers and amplitudes. */
-template <bool PAIRED, class Inner, class C, class Real>
-LW_DEVICE void make_phase(const OlsArgs &a, const Inner &inner, const PhaseSource<C> &from, const PhaseTarget<Real> &target, int i,
-                          int phase, bool is_inside, bool &lost)
+template <bool PAIRED, class Inner, class C>
+LW_DEVICE void make_phase(const OlsArgs &a, const Inner &inner, const PhaseSource<C> &from, const PhaseTarget &target, int i,
+                          int phase, bool is_inside, Lost &lost)
 {
     const lw_post_args &post = a.post;
     const C *const at = from.hop + i;
@@ -75,8 +88,8 @@ LW_DEVICE void make_phase(const OlsArgs &a, const Inner &inner, const PhaseSourc
 
 /* Make the outputs of a hop's samples, by thread t of T. Adjacent threads make adjacent outputs. A thread makes outputs of one
  * phase, and loads its weights once; if a sample has more outputs than T, it makes several phases one after the other. */
-template <bool PAIRED, int T, class Inner, class C, class Real>
-LW_DEVICE void make_phases_by(const OlsArgs &a, const PhaseSource<C> &from, const PhaseTarget<Real> &target, int t, bool &lost)
+template <bool PAIRED, int T, class Inner, class C>
+LW_DEVICE void make_phases_by(const OlsArgs &a, const PhaseSource<C> &from, const PhaseTarget &target, int t, Lost &lost)
 {
     constexpr int AT_ONCE = Inner::AT_ONCE;
     const int rate = a.post.rate, samples = rate < T ? T / rate : 1, first = t / rate;
@@ -88,19 +101,19 @@ LW_DEVICE void make_phases_by(const OlsArgs &a, const PhaseSource<C> &from, cons
     for (int phase = t - first * rate; phase < rate && first < samples; phase += T) {
         Inner inner;
         inner.load(a.post, phase);
-        Real *to = target.y + ((int64_t)first * rate + phase) * target.step;
+        int64_t to = target.y + ((int64_t)first * rate + phase) * target.step;
 #pragma unroll 1
         for (int i = first; i < want; i += AT_ONCE * samples, to += AT_ONCE * stride) {
             C c[AT_ONCE];
             if (i >= begin && i < last_at_once && inner.sums(from.hop + i, samples, c)) {
 #pragma unroll
                 for (int j = 0; j < AT_ONCE; ++j) {
-                    Real *const one = to + j * stride;
+                    const int64_t one = to + j * stride;
                     if (PAIRED) {
-                        put(one, c[j].x);
-                        put(one + target.second, c[j].y);
+                        put_number(a.narrow, a.output, one, c[j].x, lost.narrow);
+                        put_number(a.narrow, a.output, one + target.second, c[j].y, lost.narrow);
                     } else
-                        put((C *)one, c[j]);
+                        put_complex(a.narrow, a.output, one / 2, c[j], lost.narrow);
                 }
                 continue;
             }
@@ -111,9 +124,10 @@ LW_DEVICE void make_phases_by(const OlsArgs &a, const PhaseSource<C> &from, cons
     }
 }
 
-template <bool PAIRED, int T, class C, class Real>
-LW_DEVICE void make_phases(const OlsArgs &a, const PhaseSource<C> &from, const PhaseTarget<Real> &target, int t, bool &lost)
+template <bool PAIRED, int T, class C>
+LW_DEVICE void make_phases(const OlsArgs &a, const PhaseSource<C> &from, const PhaseTarget &target, int t, Lost &lost)
 {
+    using Real = decltype(C::x);
     if (a.post.kind == LW_POST_DERIVATIVE)
         make_phases_by<PAIRED, T, InnerPhase<Real, 1, 7>>(a, from, target, t, lost);
     else
@@ -133,7 +147,7 @@ template <class F> LW_DEVICE void share_segment(const typename F::C (&v)[F::E], 
 /* Epilogue, time fast. */
 struct MakeSeries : Epilogue {
     static constexpr bool MAKES = true;
-    bool lost;                      /* this thread has made a power that the stored type cannot hold */
+    Lost lost;                      /* what this thread could not store */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
@@ -157,9 +171,8 @@ struct MakeSeries : Epilogue {
     {
         using Real = typename F::Real;
         PowersSeen<Real> powers;
-        Real *y = (Real *)a.output + output + t - a.discard, *second = y + a.output_second;
-        opaque(y);
-        opaque(second);
+        const int64_t y = output + t - a.discard, second = y + a.output_second;
+        const auto store = [&](int64_t at, Real power) { put_number(a.narrow, a.output, at, power, lost.narrow); };
 #pragma unroll
         for (int m = 0; m < F::E; ++m) {
             const int k = F::T * m, i = k + t - a.discard;
@@ -167,13 +180,13 @@ struct MakeSeries : Epilogue {
                 continue;
             if (PAIRED) {
                 if (WHOLE || i < p.want[0])
-                    put(y + k, powers.of(v[m].y));
+                    store(y + k, powers.of(v[m].y));
                 if (WHOLE || i < p.want[1])
-                    put(second + k, powers.of(v[m].x));
+                    store(second + k, powers.of(v[m].x));
             } else if (WHOLE || i < p.want[0])
-                put(y + k, powers.of(v[m].y, v[m].x));
+                store(y + k, powers.of(v[m].y, v[m].x));
         }
-        lost |= powers.are_lost(a.post);
+        lost.powers |= powers.are_lost(a.post);
     }
 
     /* Store amplitudes, in a loop that is not unrolled: see the top. */
@@ -185,7 +198,7 @@ struct MakeSeries : Epilogue {
         const int want = max(p.want[0], p.want[1]);
         for (int i = t; i < want; i += F::T) {
             const bool has[2] = {i < p.want[0], i < p.want[1]};
-            put_made<PAIRED>(a, shared[a.discard + i], has, (typename F::Real *)a.output + output + i, a.output_second, lost);
+            put_made<PAIRED>(a, shared[a.discard + i], has, output + i, a.output_second, lost);
         }
         F::Team::sync();
     }
@@ -199,22 +212,18 @@ struct MakeSeries : Epilogue {
         const PhaseSource<typename F::C> from = {shared + a.discard + a.post.before, {p.want[0], p.want[1]}, a.post.first + p.first,
                                                  PAIRED && a.pairs_hops ? a.hop : 0};
         const int width = width_of<PAIRED>(a);
-        const PhaseTarget<Real> target = {(Real *)a.output + output * width, width, a.output_second};
+        const PhaseTarget target = {output * width, width, a.output_second};
         make_phases<PAIRED, F::T>(a, from, target, t, lost);
         F::Team::sync();
     }
 
-    LW_DEVICE void end(const OlsArgs &a)
-    {
-        if (lost)
-            *a.post.out_of_range = 1;
-    }
+    LW_DEVICE void end(const OlsArgs &a) { lost.report(a); }
 };
 
 /* Epilogue, time slow. PAIRED: each transform has two real channels. */
 template <bool PAIRED> struct MakeChannels : ChannelEpilogue {
     static constexpr bool MAKES = true;
-    bool lost;
+    Lost lost;
 
     template <class F, int W>
     LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *own, const OlsArgs &a,
@@ -237,7 +246,7 @@ template <bool PAIRED> struct MakeChannels : ChannelEpilogue {
         if (channel >= a.n_channels)
             return;
         const bool has[2] = {true, !PAIRED || channel + 1 < a.n_channels};
-        Real *const y = (Real *)a.output + first * a.post.rate * a.output_pitch + f * a.plane + channel * width_of<PAIRED>(a);
+        const int64_t y = first * a.post.rate * a.output_pitch + f * a.plane + channel * width_of<PAIRED>(a);
         const C *const hop = B::region(memory, w) + a.discard + a.post.before;
         if (a.post.rate == 1) {
             for (int i = slot; i < p.want; i += slots)
@@ -245,13 +254,9 @@ template <bool PAIRED> struct MakeChannels : ChannelEpilogue {
             return;
         }
         const PhaseSource<C> from = {hop, {p.want, has[1] ? p.want : 0}, a.post.first + first, 0};
-        const PhaseTarget<Real> target = {y, a.output_pitch, 1};
+        const PhaseTarget target = {y, a.output_pitch, 1};
         make_phases<PAIRED, slots>(a, from, target, slot, lost);
     }
 
-    LW_DEVICE void end(const OlsArgs &a)
-    {
-        if (lost)
-            *a.post.out_of_range = 1;
-    }
+    LW_DEVICE void end(const OlsArgs &a) { lost.report(a); }
 };

@@ -23,11 +23,10 @@ template <int PLACES> LW_DEVICE KeptOutputs kept_outputs(const OlsArgs &a, int64
     return {number - a.first_kept, clamp_to(number * a.every - axis, PLACES)};
 }
 
-/* Return the place in the output of kept output `number` of filter f, in the segment's row. */
-template <bool PAIRED, class Real>
-LW_DEVICE Real *kept_place(const OlsArgs &a, const OlsPlace &p, int f, int64_t number)
+/* Return the place in the output, in numbers, of kept output `number` of filter f, in the segment's row. */
+template <bool PAIRED> LW_DEVICE int64_t kept_place(const OlsArgs &a, const OlsPlace &p, int f, int64_t number)
 {
-    return (Real *)a.output + (p.output - p.first + f * a.plane + number) * width_of<PAIRED>(a);
+    return (p.output - p.first + f * a.plane + number) * width_of<PAIRED>(a);
 }
 
 /* Store the kept outputs of a hop, or their powers or amplitudes. hop: the outputs at multiples of FOLD, side by side. D and the
@@ -36,15 +35,14 @@ template <class F, int FOLD, bool PAIRED>
 LW_DEVICE void store_kept(const typename F::C *hop, const OlsArgs &a, const OlsPlace &p, int f, int t)
 {
     using C = typename F::C;
-    using Real = typename F::Real;
     const int every = min(a.every / FOLD, F::N);
     const KeptOutputs first = kept_outputs<FOLD * F::N>(a, p.first);
     const KeptOutputs second = PAIRED && a.pairs_hops ? kept_outputs<FOLD * F::N>(a, p.first + a.hop) : first;
     const int left[2] = {p.want[0] - first.place, p.want[1] - second.place};
     const C *const x = hop + first.place / FOLD, *const later = hop + second.place / FOLD;
-    Real *const y = kept_place<PAIRED, Real>(a, p, f, first.number);
+    const int64_t y = kept_place<PAIRED>(a, p, f, first.number);
     const int64_t to_second = a.output_second + second.number - first.number;
-    bool lost = false;
+    Lost lost = {};
     int number = t;
 #pragma unroll 1
     for (int i = t * every; i * FOLD < max(left[0], left[1]); i += F::T * every, number += F::T) {
@@ -56,8 +54,7 @@ LW_DEVICE void store_kept(const typename F::C *hop, const OlsArgs &a, const OlsP
             c.y = later[i].y;
         put_made<PAIRED>(a, c, has, y + number * width_of<PAIRED>(a), to_second, lost);
     }
-    if (lost)
-        *a.post.out_of_range = 1;
+    lost.report(a);
 }
 
 /* Epilogue, time fast, that stores the kept outputs. */
@@ -81,17 +78,32 @@ template <bool PAIRED> struct StoreThinnedChannels : ChannelEpilogue {
         share_outputs<F>(v, own, t);
         const KeptOutputs kept = kept_outputs<F::N>(a, row * a.step);
         const TimeSlowRows rows = {kept.place, min(a.every, F::N), p.want};
-        typename F::Real *const y = (typename F::Real *)a.output + kept.number * a.output_pitch + f * a.plane;
+        const int64_t y = kept.number * a.output_pitch + f * a.plane, first = y + (int64_t)group * W * 2;
+        AsShared take;
         if (a.post.is_real)
             store_made<F, W>(memory, a, rows, y, group);
-        else
-            store_rows<F, W>(memory, a, p, rows, y + (int64_t)group * W * 2, threadIdx.x);
+        else if (a.narrow.bytes == 0)
+            store_rows<F, W>(memory, a, p, rows, (typename F::Real *)a.output + first, threadIdx.x, take);
+        else if constexpr (sizeof(typename F::Real) == 4)
+            store_narrow<F, W>(memory, a, p, rows, first);
         __syncthreads();
+    }
+
+    /* Store outputs of `rows` in a narrow type. y: place of the first row's first number in the output. */
+    template <class F, int W>
+    LW_DEVICE void store_narrow(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, TimeSlowRows rows, int64_t y)
+    {
+        Losses losses = {};
+        const auto take = [&](float value) { return narrow_word(a.narrow, value, losses); };
+        with_words(a.narrow, [&](auto out) {
+            store_rows<F, W>(memory, a, p, rows, (decltype(out) *)a.output + y, threadIdx.x, take);
+        });
+        report_losses(a.narrow, losses);
     }
 
     /* Store powers or amplitudes of `rows`. y: place of the first row's channel 0 in the output. */
     template <class F, int W>
-    LW_DEVICE void store_made(unsigned char *memory, const OlsArgs &a, TimeSlowRows rows, typename F::Real *y, int group)
+    LW_DEVICE void store_made(unsigned char *memory, const OlsArgs &a, TimeSlowRows rows, int64_t y, int group)
     {
         using B = TimeSlowBlock<F, W>;
         const int w = threadIdx.x % W;
@@ -99,11 +111,10 @@ template <bool PAIRED> struct StoreThinnedChannels : ChannelEpilogue {
         const bool has[2] = {channel < a.n_channels, channel + 1 < a.n_channels};
         const typename F::C *const hop = B::region(memory, w) + a.discard;
         const int number = threadIdx.x / W;
-        bool lost = false;
+        Lost lost = {};
         y += number * a.output_pitch;
         for (int row = rows.begin + number * rows.every; row < rows.end; row += F::T * rows.every, y += F::T * a.output_pitch)
             put_made<PAIRED>(a, hop[row], has, y + channel * width_of<PAIRED>(a), 1, lost);
-        if (lost)
-            *a.post.out_of_range = 1;
+        lost.report(a);
     }
 };

@@ -18,7 +18,7 @@
  * that is not finite spoils every bin: each thread checks one bin, and if one is not finite, all load again with zeros instead. */
 #pragma once
 
-#include "gpu/device/fft.cuh"
+#include "gpu/device/narrow.cuh"
 #include "gpu/device/stored.cuh"
 #include "gpu/ols/kernels/launch.h"
 
@@ -220,36 +220,34 @@ template <class F> LW_DEVICE const typename F::C *spectra_of(const OlsArgs &a, i
     return (const typename F::C *)a.bank + a.spectra + (int64_t)f * F::N;
 }
 
-/* Store an output by a streaming store: outputs are not read again, and must not push H out of the caches. */
-template <class T> LW_DEVICE void put(T *y, T value) { __stcs(y, value); }
-
-/* Store output i of a segment at y[at], or of both segments of a pair at y[at] and second[at]. WHOLE: all outputs are wanted. */
-template <bool PAIRED, bool WHOLE, class C, class Real>
-LW_DEVICE void put_output(Real *y, Real *second, int at, const OlsPlace &p, int i, C value)
+/* Store output i of a segment at y[at], or of both segments of a pair at y[at] and second[at]. WHOLE: all outputs are wanted. Else
+ * i may be negative, and such an output is not wanted. */
+template <bool PAIRED, bool WHOLE, class C, class Out>
+LW_DEVICE void put_output(Out *y, Out *second, int at, const OlsPlace &p, int i, C value)
 {
     if constexpr (PAIRED) {
-        if (WHOLE || i < p.want[0])
-            put(y + at, value.x);
-        if (WHOLE || i < p.want[1])
-            put(second + at, value.y);
-    } else if (WHOLE || i < p.want[0])
-        put((C *)y + at, value);
+        if (WHOLE || (unsigned)i < (unsigned)p.want[0])
+            put(y + at, stored_bits<Out>(value.x));
+        if (WHOLE || (unsigned)i < (unsigned)p.want[1])
+            put(second + at, stored_bits<Out>(value.y));
+    } else if (WHOLE || (unsigned)i < (unsigned)p.want[0])
+        put_two(y + 2 * at, value.x, value.y);
 }
 
-/* Store the rows from D on; DISCARD is a multiple of T. v has re and im swapped. output: index of the first output. */
-template <class F, int DISCARD, bool PAIRED, bool WHOLE>
+/* Store the rows from D on; DISCARD is a multiple of T. v has re and im swapped. output: index of the first output. Out: type of a
+ * stored number. */
+template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Out = typename F::Real>
 LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {
-    using Real = typename F::Real;
     using C = typename F::C;
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
-    Real *y = (Real *)a.output + (output + t - discard) * (PAIRED ? 1 : 2), *second = y + a.output_second;
+    Out *y = (Out *)a.output + (output + t - discard) * (PAIRED ? 1 : 2), *second = y + a.output_second;
     opaque(y);
     opaque(second);         /* so that all rows are at constant distances from two pointers */
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m;
-        if (k >= discard)
+        if (k >= (WHOLE ? discard : DISCARD))
             put_output<PAIRED, WHOLE>(y, second, k, p, k + t - discard, C{v[m].y, v[m].x});
     }
 }
@@ -287,6 +285,28 @@ struct StoreSeries : Epilogue {
     }
 };
 
+/* Epilogue that stores the series in a narrow type. */
+struct NarrowSeries : Epilogue {
+    template <class F, int DISCARD, bool PAIRED>
+    LW_DEVICE void finish(float2 (&v)[F::E], const F &fft, float2 *shared, const OlsArgs &a, const OlsPlace &p, bool whole, int f,
+                          int t)
+    {
+        const int discard = DISCARD >= 0 ? DISCARD : a.discard;
+        const auto is_used = [](int m) { return F::T * m >= DISCARD; };
+        const auto counts = [&](int m, int part) {      /* re and im are swapped: part 1 belongs to the first segment */
+            return (unsigned)(F::T * m + t - discard) < (unsigned)p.want[PAIRED && part == 0 ? 1 : 0];
+        };
+        fft.end_backward(v, shared, t);
+        narrow_all(v, a.narrow, is_used, counts);
+        with_words(a.narrow, [&](auto out) {
+            if (whole)
+                store_segment<F, DISCARD, PAIRED, true, decltype(out)>(v, a, p, p.output + f * a.plane, t);
+            else
+                store_segment<F, DISCARD, PAIRED, false, decltype(out)>(v, a, p, p.output + f * a.plane, t);
+        });
+    }
+};
+
 template <class F, int BLOCKS, int DISCARD, bool PAIRED, class Finish>
 __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_time_fast(const OlsArgs a)
 {
@@ -313,13 +333,22 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_time_fast(c
             kept[m] = v[m];
         epilogue.template begin<F, DISCARD, PAIRED>(kept, shared, a, p, step.segment * PER_WARP + part, t);
         const bool whole = min(p.want[0], p.want[1]) == a.hop;
+        const auto filter = [&](auto &last) {
 #pragma unroll 1
-        for (int f = step.begin; f < step.end; ++f) {
-            fft.pin();
-            multiply<F>(v, kept, spectra_of<F>(a, f), t);
-            fft.begin_backward(v, shared, t);
-            epilogue.template finish<F, DISCARD, PAIRED>(v, fft, shared, a, p, whole, f, t);
-        }
+            for (int f = step.begin; f < step.end; ++f) {
+                fft.pin();
+                multiply<F>(v, kept, spectra_of<F>(a, f), t);
+                fft.begin_backward(v, shared, t);
+                last.template finish<F, DISCARD, PAIRED>(v, fft, shared, a, p, whole, f, t);
+            }
+        };
+        if constexpr (sizeof(typename F::Real) == 4 && std::is_same<Finish, StoreSeries>::value)
+            if (a.narrow.bytes > 0) {       /* a loop of its own, so that the other one needs no more registers */
+                NarrowSeries narrow;
+                filter(narrow);
+                continue;
+            }
+        filter(epilogue);
     }
     epilogue.end(a);
 }

@@ -110,22 +110,30 @@ LW_DEVICE void load_block(unsigned char *memory, const OlsArgs &a, const TimeSlo
         *a.not_finite = 1;
 }
 
-/* Store one vector of a row: V reals from V / 2 regions. */
-template <class F, int W> LW_DEVICE void store_vector(typename F::Real *to, const typename F::C *from)
+/* Takes values from the regions for storing: as they are. */
+struct AsShared {
+    template <class Real> LW_DEVICE Real operator()(Real value) const { return value; }
+};
+
+/* Store one vector of a row: V numbers from V / 2 regions. take: makes a stored number of a shared value. */
+template <class F, int W, class Out, class Take> LW_DEVICE void store_vector(Out *to, const typename F::C *from, Take &take)
 {
     using B = TimeSlowBlock<F, W>;
-    using Real = typename F::Real;
-    struct alignas(B::VECTOR * sizeof(Real)) Vector { Real s[B::VECTOR]; } v;
+    struct alignas(B::VECTOR * sizeof(Out)) Vector { Out s[B::VECTOR]; } v;
 #pragma unroll
     for (int j = 0; j < B::VECTOR; j += 2) {
         const typename F::C c = from[j / 2 * (B::STRIDE / (int)sizeof(c))];
-        v.s[j] = c.x;
-        v.s[j + 1] = c.y;
+        v.s[j] = stored_bits<Out>(take(c.x));
+        v.s[j + 1] = stored_bits<Out>(take(c.y));
     }
     if constexpr (sizeof v == 16)
         put((float4 *)to, repacked<float4>(v));
-    else
+    else if constexpr (sizeof v == 8)
         put((float2 *)to, repacked<float2>(v));
+    else if constexpr (sizeof v == 4)
+        put((unsigned *)to, repacked<unsigned>(v));
+    else
+        put((uint16_t *)to, repacked<uint16_t>(v));
 }
 
 /* The rows begin, begin + every, .. of a hop's outputs that come before row `end`. */
@@ -133,10 +141,10 @@ struct TimeSlowRows {
     int begin, every, end;
 };
 
-/* Store `rows` of all teams' outputs from the regions. y: place of the first row's first real in the output. */
-template <class F, int W>
-LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, TimeSlowRows rows,
-                          typename F::Real *y, int thread)
+/* Store `rows` of all teams' outputs from the regions. y: place of the first row's first number in the output. */
+template <class F, int W, class Out, class Take>
+LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, TimeSlowRows rows, Out *y, int thread,
+                          Take &take)
 {
     using B = TimeSlowBlock<F, W>;
     using Real = typename F::Real;
@@ -146,11 +154,11 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlo
         const int part = thread % EACH, first = thread / EACH, step = ROWS * rows.every;
         const int begin = rows.begin + first * rows.every;
         const typename F::C *from = B::region(memory, part * V / 2) + a.discard + begin;
-        Real *to = y + first * a.output_pitch + part * V;
+        Out *to = y + first * a.output_pitch + part * V;
         const int64_t advance = ROWS * a.output_pitch;
 #pragma unroll 4
         for (int row = begin; row < rows.end; row += step, from += step, to += advance)
-            store_vector<F, W>(to, from);
+            store_vector<F, W>(to, from, take);
     } else {
         for (int i = thread;; i += B::THREADS) {
             const int number = i / (2 * W), row = rows.begin + number * rows.every, column = i % (2 * W);
@@ -158,7 +166,7 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlo
                 break;
             if (column < p.out_columns)
                 put(y + number * a.output_pitch + column,
-                    ((const Real *)(B::region(memory, column / 2) + a.discard + row))[column % 2]);
+                    stored_bits<Out>(take(((const Real *)(B::region(memory, column / 2) + a.discard + row))[column % 2])));
         }
     }
 }
@@ -188,8 +196,30 @@ struct StoreChannels : ChannelEpilogue {
     LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *own, const OlsArgs &a,
                           const TimeSlowPlace &p, int, int, int f, int t)
     {
+        AsShared take;
         share_outputs<F>(v, own, t);
-        store_rows<F, W>(memory, a, p, {0, 1, p.want}, (typename F::Real *)a.output + p.output + f * a.plane, threadIdx.x);
+        store_rows<F, W>(memory, a, p, {0, 1, p.want}, (typename F::Real *)a.output + p.output + f * a.plane, threadIdx.x, take);
+        __syncthreads();
+    }
+};
+
+/* Epilogue that stores the series in a narrow type; values become words before they are shared. */
+struct NarrowChannels : ChannelEpilogue {
+    template <class F, int W>
+    LW_DEVICE void finish(float2 (&v)[F::E], unsigned char *memory, float2 *own, const OlsArgs &a, const TimeSlowPlace &p, int, int,
+                          int f, int t)
+    {
+        const int column = (int)threadIdx.x / F::T * 2;
+        const auto counts = [&](int m, int part) {          /* re and im are swapped */
+            return (unsigned)(t + F::T * m - a.discard) < (unsigned)p.want && column + (part == 0 ? 1 : 0) < p.out_columns;
+        };
+        AsShared take;
+        narrow_all(v, a.narrow, [](int) { return true; }, counts);
+        share_outputs<F>(v, own, t);
+        with_words(a.narrow, [&](auto out) {
+            auto *const y = (decltype(out) *)a.output + p.output + f * a.plane;
+            store_rows<F, W>(memory, a, p, {0, 1, p.want}, y, threadIdx.x, take);
+        });
         __syncthreads();
     }
 };
@@ -229,15 +259,24 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_time_slow(const OlsArgs 
                 kept[m] = v[m];
             epilogue.template begin<F>(kept, own, memory, a, p, row, group, t);
         }
+        const auto filter = [&](auto &last) {
 #pragma unroll 1
-        for (int f = step.begin; f < step.end; ++f) {
-            fft.pin();
-            multiply<F>(v, KEEP ? kept : v, spectra_of<F>(a, f), t);
-            fft.backward(v, own, t);
-            epilogue.template finish<F, W>(v, memory, own, a, p, row, group, f, t);
-            if (!KEEP)
-                break;
-        }
+            for (int f = step.begin; f < step.end; ++f) {
+                fft.pin();
+                multiply<F>(v, KEEP ? kept : v, spectra_of<F>(a, f), t);
+                fft.backward(v, own, t);
+                last.template finish<F, W>(v, memory, own, a, p, row, group, f, t);
+                if (!KEEP)
+                    break;
+            }
+        };
+        if constexpr (sizeof(typename F::Real) == 4 && std::is_same<Finish, StoreChannels>::value)
+            if (a.narrow.bytes > 0) {       /* a loop of its own, so that the other one needs no more registers */
+                NarrowChannels narrow;
+                filter(narrow);
+                continue;
+            }
+        filter(epilogue);
     }
     epilogue.end(a);
 }

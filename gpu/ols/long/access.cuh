@@ -63,12 +63,13 @@ LW_DEVICE bool load_item(C (&v)[E], const lw_long_geometry &g, const void *input
     });
 }
 
-/* Store the outputs among v[m], the item's values at points begin + step(m) with re and im swapped. WIDE: complex outputs. */
-template <bool WIDE, class C, int E, class Real, class Step>
-LW_DEVICE void store_item(const C (&v)[E], Real *plane, const ItemPlace &p, int begin, Step step)
+/* Store the outputs among v[m], the item's values at points begin + step(m) with re and im swapped. WIDE: complex outputs. Out: the
+ * type of a stored number. */
+template <bool WIDE, class C, int E, class Out, class Step>
+LW_DEVICE void store_item(const C (&v)[E], Out *plane, const ItemPlace &p, int begin, Step step)
 {
     const int o = begin - p.discard;
-    Real *first = plane + (p.output[0] + o) * (WIDE ? 2 : 1), *second = plane + p.output[1] + o;
+    Out *first = plane + (p.output[0] + o) * (WIDE ? 2 : 1), *second = plane + p.output[1] + o;
     opaque(first);
     opaque(second);
 #pragma unroll
@@ -76,12 +77,33 @@ LW_DEVICE void store_item(const C (&v)[E], Real *plane, const ItemPlace &p, int 
         const int k = step(m);
         if (WIDE) {
             if ((unsigned)(o + k) < (unsigned)p.want[0])
-                __stcs((C *)first + k, C{v[m].y, v[m].x});
+                put_two(first + 2 * k, v[m].y, v[m].x);
         } else {
             if ((unsigned)(o + k) < (unsigned)p.want[0])
-                __stcs(first + k, v[m].y);
+                put(first + k, stored_bits<Out>(v[m].y));
             if ((unsigned)(o + k) < (unsigned)p.want[1])
-                __stcs(second + k, v[m].x);
+                put(second + k, stored_bits<Out>(v[m].x));
         }
     }
+}
+
+/* Store the same outputs to place `plane` of `output`, counted in numbers; NARROW: numbers of the type that g.narrow tells. */
+template <bool NARROW, class C, int E, class Step>
+LW_DEVICE void store_outputs(C (&v)[E], const lw_long_geometry &g, void *output, int64_t plane, const ItemPlace &p, int begin,
+                             Step step)
+{
+    const auto store = [&](auto *to) {
+        if (g.output_complex)
+            store_item<true>(v, to + plane, p, begin, step);
+        else
+            store_item<false>(v, to + plane, p, begin, step);
+    };
+    if constexpr (NARROW) {
+        narrow_all(v, g.narrow, [](int) { return true; }, [&](int m, int part) {        /* re and im are swapped */
+            const int want = p.want[!g.output_complex && part == 0 ? 1 : 0];
+            return (unsigned)(begin - p.discard + step(m)) < (unsigned)want;
+        });
+        with_words(g.narrow, [&](auto out) { store((decltype(out) *)output); });
+    } else
+        store((decltype(C::x) *)output);
 }

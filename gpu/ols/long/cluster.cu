@@ -32,7 +32,7 @@ struct ClusterArgs {
     const void *segments;               /* [n][N], cut by lw_long_load */
     void *output;                       /* the block's output; NULL: the kernel stores to `products` */
     void *products;                     /* [n_filters][n][N], for lw_long_store or lw_long_post */
-    int64_t plane;                      /* reals from filter to filter in `output` or `products` */
+    int64_t plane;                      /* numbers from filter to filter in `output` or `products` */
     int64_t first;                      /* number of the first item (steps.h) in the block */
     unsigned *not_finite;
     int n, n_filters;                   /* number of items, and of filters; their product fits an int */
@@ -202,21 +202,20 @@ LW_DEVICE bool load_spread(typename S::C (&v)[S::F::E], const ClusterArgs &a, co
     return load_item(v, a.geometry, a.input, p, n0, Spread<S>{});
 }
 
-template <class S>
-LW_DEVICE void store_spread(const typename S::C (&v)[S::F::E], const ClusterArgs &a, const ItemPlace &p, int filter, int n0)
+template <class S, bool NARROW>
+LW_DEVICE void store_spread(typename S::C (&v)[S::F::E], const ClusterArgs &a, const ItemPlace &p, int filter, int n0)
 {
-    using Real = typename S::F::Real;
-    Real *const plane = (Real *)(a.output ? a.output : a.products) + filter * a.plane;
-    if (!a.output || a.geometry.output_complex)
-        store_item<true>(v, plane, p, n0, Spread<S>{});
+    if (a.output)
+        store_outputs<NARROW>(v, a.geometry, a.output, filter * a.plane, p, n0, Spread<S>{});
     else
-        store_item<false>(v, plane, p, n0, Spread<S>{});
+        store_item<true>(v, (typename S::F::Real *)a.products + filter * a.plane, p, n0, Spread<S>{});
 }
 
 #endif
 
-/* Filter items. Clusters take even shares of (item, filter) pairs, to end together; an item in two shares is transformed twice. */
-template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) cluster_segments(const ClusterArgs a)
+/* Filter items. Clusters take even shares of (item, filter) pairs, to end together; an item in two shares is transformed twice.
+ * NARROW: outputs are of a narrow type. Registers do not suffice for both. */
+template <class S, bool NARROW> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) cluster_segments(const ClusterArgs a)
 {
 #ifdef LW_HAS_CLUSTERS
     using F = typename S::F;
@@ -258,7 +257,7 @@ template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) clust
             w.load(wide);           /* here, because registers are free during the transfer */
             exchange.receive(v);
             join_wide<S>(v, w);
-            store_spread<S>(v, a, p, f, n0);
+            store_spread<S, NARROW>(v, a, p, f, n0);
         }
         pair += end - begin;
     }
@@ -336,16 +335,19 @@ template <class S> static Launch launch_of(int n_clusters, cudaStream_t stream)
     return {dim3((unsigned)(n_clusters * S::WIDTH)), S::F::T, S::SHARED_BYTES, stream, S::WIDTH};
 }
 
-/* Allow the kernel its shared memory, and clusters of 16 blocks (not on every device). *resident: clusters that run at a time. */
-template <class S> static cudaError_t allow(int *resident)
+/* The kernel that stores outputs of a narrow type; double precision has none. */
+template <class S> static constexpr auto *narrow_segments = cluster_segments<S, sizeof(typename S::C) == 8>;
+
+/* Allow a kernel its shared memory, and clusters of 16 blocks (not on every device). *resident: clusters that run at a time. */
+template <class S, class Kernel> static cudaError_t allow(Kernel *kernel, int *resident)
 {
     cudaLaunchAttribute attributes[3];
     const cudaLaunchConfig_t where = config_of(launch_of<S>(1, 0), attributes);
-    cudaError_t failed = cudaFuncSetAttribute(cluster_segments<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
+    cudaError_t failed = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
     if (!failed && S::WIDTH > 8)
-        failed = cudaFuncSetAttribute(cluster_segments<S>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+        failed = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     if (!failed)
-        failed = cudaOccupancyMaxActiveClusters(resident, cluster_segments<S>, &where);
+        failed = cudaOccupancyMaxActiveClusters(resident, kernel, &where);
     return failed;
 }
 
@@ -357,7 +359,9 @@ static int prepare(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error
         using S = decltype(cluster);
         using C = typename S::C;
         const int threads = 128, values = S::LEVELS * S::L;
-        const cudaError_t failed = allow<S>(&ols->resident);
+        cudaError_t failed = allow<S>(narrow_segments<S>, &ols->resident);
+        if (!failed)
+            failed = allow<S>(cluster_segments<S, false>, &ols->resident);
         if (failed)
             return failed;
         C *const table = static_cast<C *>(ols->method_memory);
@@ -409,7 +413,8 @@ static cudaError_t launch(const ClusterArgs &a, int resident, cudaStream_t strea
     const int n_pairs = a.n * a.n_filters, n_clusters = resident < n_pairs ? resident : n_pairs;
     return with_cluster(a.geometry.precision, a.geometry.segment, [&](auto cluster) {
         using S = decltype(cluster);
-        const cudaError_t failed = launch_kernel(launch_of<S>(n_clusters, stream), cluster_segments<S>, a);
+        const auto kernel = a.output && a.geometry.narrow.bytes > 0 ? narrow_segments<S> : cluster_segments<S, false>;
+        const cudaError_t failed = launch_kernel(launch_of<S>(n_clusters, stream), kernel, a);
         return failed ? failed : cudaGetLastError();
     });
 }

@@ -91,7 +91,8 @@ void *lw_long_plane(const struct lw_long_batch *b, int filter)
     const struct lw_post_args *const args = b->block->post;
     const struct lw_post post = {args ? args->kind : LW_POST_NONE, args ? args->rate : 1, 1};
     const bool is_complex = geometry->output_complex && !lw_post_has(post, LW_POST_REAL);
-    const int64_t value_bytes = lw_long_complex_bytes(geometry->precision, 1) / (is_complex ? 1 : 2);
+    const int64_t narrow_bytes = (int64_t)geometry->narrow.bytes * (is_complex ? 2 : 1);
+    const int64_t value_bytes = narrow_bytes ? narrow_bytes : lw_long_complex_bytes(geometry->precision, 1) / (is_complex ? 1 : 2);
     const int64_t outputs = args ? lw_post_outputs(post, args->n, args->first, geometry->count) : geometry->count;
     return (char *)b->block->output + filter * outputs * geometry->n_channels * value_bytes;
 }
@@ -120,7 +121,8 @@ static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, 
     const int64_t packed = plan->spec.layout == LW_TIME_SLOW ? block->n_channels : plan->segment - plan->hop + block->count;
     return (struct lw_long_geometry){
         .precision = plan->spec.precision, .layout = plan->spec.layout, .input = plan->spec.input,
-        .input_complex = plan->spec.input_complex, .output_complex = plan->output_complex, .pairing = plan->pairing,
+        .input_complex = plan->spec.input_complex, .output_complex = plan->output_complex, .narrow = block->narrow,
+        .pairing = plan->pairing,
         .segment = plan->segment, .hop = plan->hop, .reach = plan->reach, .count = block->count, .n_channels = block->n_channels,
         .input_pitch = block->input_pitch ? block->input_pitch : packed, .n_groups = n_groups,
         .n_items = n_groups * lw_divide_up(block->count, plan->unit),

@@ -39,7 +39,7 @@ __device__ static Real part_of(const lw_post_args &post, const Real *at, int64_t
 
 template <typename Real>
 __device__ static void make_output(const lw_long_geometry &g, const lw_post_args &post, const Complex<Real> *at,
-                                   int64_t item, int64_t i, int phase, Real *plane, bool &lost)
+                                   int64_t item, int64_t i, int phase, void *plane, bool &lost, Losses &losses)
 {
     const int64_t segment = item / g.n_groups, group = item % g.n_groups;
     for (int part = 0; part < (g.pairing == LW_UNPAIRED ? 1 : 2); part++) {
@@ -50,30 +50,32 @@ __device__ static void make_output(const lw_long_geometry &g, const lw_post_args
         const int64_t to = output_of(g, post, channel, sample * post.rate + phase);
         const Real value = part_of(post, part == 0 ? &at->x : &at->y, axis, phase);
         if (!g.output_complex) {
-            plane[to] = made_of_real(post, value, lost);
+            put_number(g.narrow, plane, to, made_of_real(post, value, lost), losses);
             continue;
         }
         const Complex<Real> c = made<true>(post, Complex<Real>{value, part_of(post, &at->y, axis, phase)}, lost);
         if (post.is_real)
-            plane[to] = c.x;
+            put_number(g.narrow, plane, to, c.x, losses);
         else
-            reinterpret_cast<Complex<Real> *>(plane)[to] = c;
+            put_complex(g.narrow, plane, to, c, losses);
     }
 }
 
 template <typename Real>
 __global__ void long_post(lw_long_geometry g, lw_post_args post, const Complex<Real> *products, int64_t first, int n,
-                          bool across_items, Real *plane)
+                          bool across_items, void *plane)
 {
     const int64_t x = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, y = int64_t(blockIdx.y) * blockDim.y + threadIdx.y;
     const int64_t item = across_items ? x : y, outputs = g.hop * post.rate;
     bool lost = false;
+    Losses losses = {};
     const int64_t stride = across_items ? int64_t(gridDim.y) * blockDim.y : int64_t(gridDim.x) * blockDim.x;
     for (int64_t j = across_items ? y : x; item < n && j < outputs; j += stride) {
         const int64_t i = j / post.rate;
         const Complex<Real> *const hop = products + item * g.segment + g.segment - g.hop - g.reach + post.before;
-        make_output(g, post, hop + i, first + item, i, int(j - i * post.rate), plane, lost);
+        make_output<Real>(g, post, hop + i, first + item, i, int(j - i * post.rate), plane, lost, losses);
     }
+    report_losses(g.narrow, losses);
     if (lost)
         *post.out_of_range = 1;
 }
@@ -95,8 +97,8 @@ cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct l
                                    : dim3(blocks_for(outputs, wide * high, 1 << 20), static_cast<unsigned>(n));
     return with_real(g.precision, [&](auto real) {
         using Real = decltype(real);
-        long_post<<<grid, block, 0, stream>>>(g, *post, static_cast<const Complex<Real> *>(products), first, n, across_items,
-                                              static_cast<Real *>(plane));
+        long_post<Real><<<grid, block, 0, stream>>>(g, *post, static_cast<const Complex<Real> *>(products), first, n, across_items,
+                                                    plane);
         return cudaGetLastError();
     });
 }

@@ -1,6 +1,7 @@
 /* segments.cuh - the places of items (steps.h) in a block's input and output, and access to single samples and outputs. */
 #pragma once
 
+#include "gpu/device/narrow.cuh"
 #include "gpu/device/stored.cuh"
 #include "gpu/ols/long/steps.h"
 
@@ -62,16 +63,16 @@ __device__ inline Complex<Real> fetch(const lw_long_geometry &g, const placement
 }
 
 /* Store output o of an item's hop, as far as it is in the block. */
-template <typename Real>
-__device__ inline void put(const lw_long_geometry &g, const placement &p, Complex<Real> value, int64_t o, Real *plane)
+template <typename C>
+__device__ inline void put_value(const lw_long_geometry &g, const placement &p, C value, int64_t o, void *plane, Losses &losses)
 {
     if (p.has[0] && o < p.outputs[0]) {
         const int64_t at = p.output[0] + o * p.output_step;
         if (g.output_complex)
-            reinterpret_cast<Complex<Real> *>(plane)[at] = value;
+            put_complex(g.narrow, plane, at, value, losses);
         else
-            plane[at] = value.x;
+            put_number(g.narrow, plane, at, value.x, losses);
     }
     if (p.has[1] && o < p.outputs[1])
-        plane[p.output[1] + o * p.output_step] = value.y;
+        put_number(g.narrow, plane, p.output[1] + o * p.output_step, value.y, losses);
 }

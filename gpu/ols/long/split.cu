@@ -211,10 +211,11 @@ split_filter(const typename S::C *table, const typename S::C *bank, const typena
     }
 }
 
-/* scatter: transform a tile of columns of one filter's products back, to outputs in `plane`; NULL: in place. */
-template <class S>
+/* scatter: transform a tile of columns of one filter's products back, to outputs in `plane`; NULL: in place. NARROW: the outputs
+ * are of a narrow type. */
+template <class S, bool NARROW>
 __global__ void __launch_bounds__(S::ColumnT::THREADS, 2)
-split_scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typename S::C *products, typename S::Real *plane)
+split_scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typename S::C *products, void *plane)
 {
     using F = typename S::ColumnT;
     using C = typename S::C;
@@ -246,10 +247,8 @@ split_scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typ
     from_tile<F>(v, tile);
     if (!plane)
         store_tile<S, true>(v, item);
-    else if (g.output_complex)
-        store_item<true>(v, plane, item_place(g, first + blockIdx.y), begin, RowStep<S>{});
     else
-        store_item<false>(v, plane, item_place(g, first + blockIdx.y), begin, RowStep<S>{});
+        store_outputs<NARROW>(v, g, plane, 0, item_place(g, first + blockIdx.y), begin, RowStep<S>{});
 }
 
 /* Write spectra[filter][row][i] in the order that multiply() of time_fast.cuh reads, divided by N; one thread per value. */
@@ -305,6 +304,9 @@ template <class S> static constexpr int row_blocks()
     return (sizeof(typename S::Real) == sizeof(float) ? 12 : 8) * 32 / S::RowT::T;
 }
 
+/* The kernel that stores outputs of a narrow type; double precision has none. */
+template <class S> static constexpr auto *narrow_scatter = split_scatter<S, sizeof(typename S::Real) == 4>;
+
 template <class Kernel> static cudaError_t allow_shared(Kernel kernel, int bytes)
 {
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
@@ -316,7 +318,8 @@ static int prepare(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error
         using S = decltype(split);
         cudaError_t failed;
         if ((failed = allow_shared(split_gather<S>, S::ColumnT::BLOCK_BYTES)) ||
-            (failed = allow_shared(split_scatter<S>, S::ColumnT::BLOCK_BYTES)) ||
+            (failed = allow_shared(split_scatter<S, false>, S::ColumnT::BLOCK_BYTES)) ||
+            (failed = allow_shared(narrow_scatter<S>, S::ColumnT::BLOCK_BYTES)) ||
             (failed = allow_shared(split_filter<S, row_blocks<S>()>, S::RowT::SHARED_BYTES)))
             return failed;
         typename S::C *const table = static_cast<typename S::C *>(ols->method_memory);
@@ -383,9 +386,9 @@ static int scatter(struct lw_long_ols *ols, const struct lw_long_batch *b, void 
         using S = decltype(split);
         using F = typename S::ColumnT;
         using C = typename S::C;
-        split_scatter<S><<<dim3(S::COLUMNS / F::WIDTH, b->n), F::THREADS, F::BLOCK_BYTES, b->stream>>>(
-            *b->geometry, static_cast<const C *>(ols->method_memory), b->first, static_cast<C *>(products),
-            static_cast<typename S::Real *>(plane));
+        const auto kernel = b->geometry->narrow.bytes > 0 && !in_place ? narrow_scatter<S> : split_scatter<S, false>;
+        kernel<<<dim3(S::COLUMNS / F::WIDTH, b->n), F::THREADS, F::BLOCK_BYTES, b->stream>>>(
+            *b->geometry, static_cast<const C *>(ols->method_memory), b->first, static_cast<C *>(products), plane);
         return cudaGetLastError();
     });
     const int rc = lw_cuda_check(status, "storing a batch of segments", err);

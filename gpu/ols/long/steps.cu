@@ -105,19 +105,21 @@ cudaError_t lw_long_multiply(enum lw_precision precision, const void *segments, 
 }
 
 template <typename Real>
-__global__ void store(lw_long_geometry g, const Complex<Real> *products, int64_t first, Real *plane)
+__global__ void store(lw_long_geometry g, const Complex<Real> *products, int64_t first, void *plane)
 {
+    Losses losses = {};
     const placement p = place(g, first + blockIdx.y);
     const Complex<Real> *const valid = products + blockIdx.y * g.segment + g.segment - g.hop;
     for (int row = 0; row < line_rows; row++) {
         const int64_t o = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
         if (o < g.hop)
-            put(g, p, valid[o], o, plane);
+            put_value(g, p, valid[o], o, plane, losses);
     }
+    report_losses(g.narrow, losses);
 }
 
 template <typename Real>
-__global__ void store_tiled(lw_long_geometry g, const Complex<Real> *products, int64_t first, int n, Real *plane)
+__global__ void store_tiled(lw_long_geometry g, const Complex<Real> *products, int64_t first, int n, void *plane)
 {
     __shared__ Complex<Real> values[tile][tile + 1];
     const int64_t o0 = int64_t(blockIdx.x) * tile;
@@ -128,9 +130,11 @@ __global__ void store_tiled(lw_long_geometry g, const Complex<Real> *products, i
     __syncthreads();
     if (item >= n)
         return;
+    Losses losses = {};
     const placement p = place(g, first + item);
     for (int row = threadIdx.y; row < tile && o0 + row < g.hop; row += tile_rows)
-        put(g, p, values[row][threadIdx.x], o0 + row, plane);
+        put_value(g, p, values[row][threadIdx.x], o0 + row, plane, losses);
+    report_losses(g.narrow, losses);
 }
 
 cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *products, int64_t first, int n,
@@ -139,11 +143,10 @@ cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *p
     const lw_long_geometry g = *geometry;
     return with_real(g.precision, [=](auto real) {
         const auto from = static_cast<const Complex<decltype(real)> *>(products);
-        const auto to = static_cast<decltype(real) *>(plane);
         if (is_tiled(g))
-            store_tiled<<<tile_grid(g.hop, n), tile_block, 0, stream>>>(g, from, first, n, to);
+            store_tiled<decltype(real)><<<tile_grid(g.hop, n), tile_block, 0, stream>>>(g, from, first, n, plane);
         else
-            store<<<line_grid(g.hop, n), block_threads, 0, stream>>>(g, from, first, to);
+            store<decltype(real)><<<line_grid(g.hop, n), block_threads, 0, stream>>>(g, from, first, plane);
         return cudaGetLastError();
     });
 }

@@ -8,6 +8,7 @@
 
 #include "base/linkage.h"
 #include "engine/engine.h"
+#include "gpu/device/narrow.h"
 #include "gpu/device/post_args.h"
 
 #include <cuda_runtime_api.h>
@@ -24,6 +25,7 @@ struct lw_long_geometry {
     enum lw_layout layout;
     enum lw_scalar input;
     bool input_complex, output_complex;
+    struct lw_narrowing narrow; /* stored type of the outputs */
     enum lw_pairing pairing;
     int64_t segment, hop;       /* N; outputs that a segment advances, N - M + 1 - reach */
     int64_t reach;              /* samples of the series that --post needs beyond a hop */
@@ -41,7 +43,7 @@ cudaError_t lw_long_load(const struct lw_long_geometry *geometry, const void *in
 cudaError_t lw_long_multiply(enum lw_precision precision, const void *segments, const void *spectrum, int64_t segment,
                              int n, void *products, cudaStream_t stream);
 
-/** Store the last `hop` values of items first .. first + n - 1, the valid outputs, to one filter's plane, float or double. */
+/** Store the last `hop` values of items first .. first + n - 1, the valid outputs, to one filter's plane. */
 cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *products, int64_t first, int n,
                           void *plane, cudaStream_t stream);
 

@@ -140,6 +140,8 @@ inline void need(unsigned) {}
 inline void pass_cycles(unsigned) {}
 inline uint16_t half_of(double x) { return lw_half_of_double(x); }
 inline double value_of_half(uint16_t half) { return lw_half_value(half); }
+inline unsigned half_of(float x) { return lw_half_of_float(x); }
+inline void add_together(unsigned long long *total, unsigned n) { *total += n; }
 template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
 template <int COUNT> inline void arrive_at(int number) { emulation::named_arrival(number, COUNT); }
 template <int COUNT> inline bool barrier_any(int number, bool flag) { return emulation::named_barrier(number, COUNT, flag) != 0; }
@@ -270,6 +272,11 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
     return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 inline float __double2float_rn(double x) { return (float)x; }
+inline float __double2float_rz(double x)
+{
+    const float nearest = (float)x;
+    return std::fabs((double)nearest) > std::fabs(x) ? std::nextafter(nearest, 0.0f) : nearest;
+}
 inline int __float2int_rn(float x) { return (int)std::nearbyint(x); }
 inline int __double2int_rn(double x) { return (int)std::nearbyint(x); }
 
