@@ -36,6 +36,7 @@ struct costs {
     double product_point;       /* complex point and filter */
     double product_packed_point; /* the same with PACKED */
     double far_byte;            /* byte of a large bank's spectra, from memory */
+    double fresh_byte;          /* byte of a spectrum that is made of taps: new memory, written and copied */
     double load_real, store_real;       /* working real: conversion, screening, mirror image */
     double far_store_real;      /* added to store_real behind a segment that has left the caches */
     double peak_real, best_real, block_real;    /* working real: search for peaks, the best filter, statistics of blocks */
@@ -55,6 +56,9 @@ struct costs {
 /* A segment whose buffers have so many bytes has left the caches when its outputs are stored. */
 #define FAR_SEGMENT (8 << 20)
 
+/* Nanoseconds of a step of lw_op_prepare_steps. */
+#define STEP_COST 2
+
 #define SHORT_FLOATS 9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 1.1, 0.9, 0.53, 0.57, 0.63, 0.84
 #define SHORT_DOUBLES 9, 5, 2.5, 1.6, 1.2, 1.0, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.8
 
@@ -62,16 +66,16 @@ static const struct costs single_costs = {
     .forward_point = {SHORT_FLOATS, 0.76, 0.75, 0.86, 0.92, 1.0, 1.1, 1.5, 2.3, 2.6, 2.8},
     .inverse_point = {SHORT_FLOATS, 0.83, 0.83, 0.95, 0.97, 1.1, 1.2, 1.7, 2.4, 2.7, 2.9},
     .strip_point = {SHORT_FLOATS, 0.82, 0.82, 0.93, 0.94, 1.06, 1.13, 1.4, 1.9, 2.2, 2.4},
-    .product_point = 0.15, .product_packed_point = 0.28, .far_byte = 0.023, .load_real = 0.15, .store_real = 0.1,
-    .far_store_real = 0.1, .peak_real = 0.05, .best_real = 0.2, .block_real = 0.2, .vector_product = 0.3,
+    .product_point = 0.15, .product_packed_point = 0.28, .far_byte = 0.023, .fresh_byte = 0.2, .load_real = 0.15,
+    .store_real = 0.1, .far_store_real = 0.1, .peak_real = 0.05, .best_real = 0.2, .block_real = 0.2, .vector_product = 0.3,
     .transposed_real = 0.2, .spilled_real = 0.12,
 };
 static const struct costs double_costs = {
     .forward_point = {SHORT_DOUBLES, 1.25, 1.5, 1.7, 1.8, 1.95, 2.4, 4.1, 4.7, 4.9, 5.2},
     .inverse_point = {SHORT_DOUBLES, 1.3, 1.5, 1.8, 1.9, 2.0, 2.7, 4.1, 5.1, 5.4, 5.7},
     .strip_point = {SHORT_DOUBLES, 1.2, 1.4, 1.75, 1.8, 2.0, 2.3, 3.3, 4.2, 4.5, 4.8},
-    .product_point = 0.3, .product_packed_point = 0.55, .far_byte = 0.023, .load_real = 0.3, .store_real = 0.2,
-    .far_store_real = 0.2, .peak_real = 0.1, .best_real = 0.3, .block_real = 0.25, .vector_product = 0.3,
+    .product_point = 0.3, .product_packed_point = 0.55, .far_byte = 0.023, .fresh_byte = 0.2, .load_real = 0.3,
+    .store_real = 0.2, .far_store_real = 0.2, .peak_real = 0.1, .best_real = 0.3, .block_real = 0.25, .vector_product = 0.3,
     .transposed_real = 0.4, .spilled_real = 0.24,
 };
 
@@ -133,6 +137,19 @@ static double segment_cost(const struct costs *costs, const struct lw_op_spec *s
     return once + per_filter * (double)shape->n_bank;
 }
 
+/* Return the nanoseconds to prepare a filter. */
+static double prepare_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
+{
+    const struct costs *const costs = spec->precision == LW_DOUBLE ? &double_costs : &single_costs;
+    const int parts = shape->method == LW_CPU_OLS_PACKED ? 2 : 1;
+    if (shape->method == LW_CPU_OLS_DIRECT)
+        return 0;
+    if (shape->kernels->fft_shape(shape->points).rows == 1)
+        return STEP_COST * lw_op_prepare_steps(spec, shape->length) / (double)spec->ols.n_filters;
+    return fft_cost(costs->forward_point, shape->points) +
+           parts * (double)(shape->points * 2 * (int64_t)shape->kernels->real_bytes) * costs->fresh_byte;
+}
+
 /* Return the nanoseconds per output. The last segment of an axis is computed whole. */
 static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
 {
@@ -178,6 +195,15 @@ static int64_t least_segment(const struct lw_op_spec *spec)
     return spec->ols.n_taps + reach.before + reach.after;
 }
 
+/* Return the nanoseconds per output, for segments beyond LONG_SEGMENT with a share of the preparation: it weighs where the axis has
+ * few of them. */
+static double whole_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
+{
+    const double outputs = (double)spec->n_outputs * (double)spec->n_channels;
+    const bool is_beyond = shape->length > LONG_SEGMENT && outputs > 0;
+    return output_cost(spec, shape) + (is_beyond ? prepare_cost(spec, shape) / outputs : 0);
+}
+
 /* Return the cheapest of the direct method (0) and the powers of two; of equal costs the shorter. */
 static int choose_segment(const struct lw_op_spec *spec)
 {
@@ -186,13 +212,13 @@ static int choose_segment(const struct lw_op_spec *spec)
     int64_t longest = LONG_SEGMENT;
     while (longest < MOST_TAPS_PER_SEGMENT * least && longest < MOST_SEGMENT)
         longest *= 2;
-    double best_cost = output_cost(spec, &direct);
+    double best_cost = whole_cost(spec, &direct);
     int best = 0;
     for (int64_t segment = LEAST_SEGMENT; segment <= longest; segment *= 2) {
         if (segment < least)
             continue;
         const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, (int)segment);
-        const double cost = output_cost(spec, &shape);
+        const double cost = whole_cost(spec, &shape);
         if (cost < best_cost * (segment > LONG_SEGMENT && best > 0 ? CLEARLY : 1)) {
             best_cost = cost;
             best = (int)segment;
@@ -253,7 +279,7 @@ int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
         .halo = shape.halo, .unit = shape.method == LW_CPU_OLS_DIRECT && !lw_search_is_needed(&spec->ols.search) ? 1 : shape.hop,
         .channel_unit = 1, .input_width = 1, .n_outputs = spec->n_outputs, .segment = segment,
         .seconds_per_output = 1e-9 * output_cost(spec, &shape) / shape.rate,
-        .seconds_to_prepare = shape.method == LW_CPU_OLS_DIRECT ? 0 : 2e-9 * lw_op_prepare_steps(spec, shape.length),
+        .seconds_to_prepare = 1e-9 * (double)shape.n_filters * prepare_cost(spec, &shape),
     };
     lw_op_ols_products(spec, plan);
     describe(&shape, spec->ols.post, plan->text, sizeof plan->text);
