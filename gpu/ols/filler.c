@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define BATCH_POINTS ((int64_t)1 << 20)     /* points of a batch: two arrays of them fit the L2 cache, and they fill the device */
+#define BATCH_POINTS ((int64_t)1 << 21)     /* points of a batch: fewer do not hide the host's work, more leave the L2 cache */
 #define MOST_FILTERS 32768                  /* most filters of a batch: a dimension of a kernel's grid */
 #define STAGE_BYTES ((int64_t)4 << 20)
 #define PART_BYTES ((int64_t)256 << 10)     /* bytes of a stage that a thread copies at a time */

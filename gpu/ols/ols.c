@@ -123,7 +123,7 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
         describe_kernel(&resolved.kernel, plan);
     lw_op_ols_products(spec, plan);
     plan->seconds_per_output /= lw_post_rate(spec->ols.post);
-    plan->seconds_to_prepare = 5e-11 * lw_op_prepare_steps(spec, plan->segment);
+    plan->seconds_to_prepare = 7e-12 * lw_op_prepare_steps(spec, plan->segment);
     lw_post_describe(spec->ols.post, plan->text, sizeof plan->text);
     return LW_OK;
 }

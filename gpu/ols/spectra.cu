@@ -6,7 +6,7 @@
  *     out[(i - k) R + k + r done] = sum_j in[i + j N / R] w^j exp(-2 pi i j r / R),  k = i mod done,  w = exp(-2 pi i k / (done R))
  *
  * One thread makes one butterfly, in registers. Adjacent threads read adjacent values, and write runs of `done` adjacent values. A
- * batch of rows is small enough for the L2 cache, which then holds both of its arrays (filler.c). */
+ * batch of rows is about as large as the L2 cache (filler.c). */
 #include "gpu/ols/spectra.h"
 
 #include "gpu/device/stored.cuh"
