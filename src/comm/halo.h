@@ -4,8 +4,8 @@
  *
  * Rank p > 0 gets its halo from rank p - 1 in the same round. Rank 0 gets it from the carry: the tail of the last slice of the
  * round before, kept by the rank that had this slice. In the first round on the axis the caller fills rank 0's carry itself with
- * the prologue: boundary samples and look-ahead. With the channels split every rank has its own carry and sends nothing. A slice
- * with another slice behind it in its round is at least a halo long (signal/rounds.h guarantees it). */
+ * the prologue: boundary samples and look-ahead. With the channels or the filters split every rank has its own carry and sends
+ * nothing. A slice with another slice behind it in its round is at least a halo long (signal/rounds.h guarantees it). */
 #pragma once
 
 #include "comm/comm.h"
