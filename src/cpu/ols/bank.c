@@ -61,6 +61,7 @@ struct filling {
     const struct lw_cpu_ols *ols;
     const struct lw_ols_part *part;
     fftw_plan plan;                     /* transform in double, in place; NULL: none is needed */
+    double complex *roots;              /* [points] powers of W, for that transform */
     int64_t taps, folded, spectrum;     /* doubles of the three parts of a thread's scratch */
     double *scratch;
 };
@@ -68,7 +69,7 @@ struct filling {
 /* A filter on its way. */
 struct tapped {
     double *taps;                       /* [n_taps x parts], with a derivative folded in */
-    double complex *spectrum;           /* [points], with PACKED [2 x points]; only if the transform is in double */
+    double complex *spectrum;           /* scratch: [points + 2 columns], or [3 columns] with many points */
     int number, exponent;               /* the taps are to be divided by 2^exponent */
 };
 
@@ -81,11 +82,6 @@ static int exponent_of(const double *taps, int64_t n, int safe)
     if (largest == 0 || (largest >= ldexp(1, -safe) && largest <= ldexp(1, safe)))
         return 0;
     return ilogb(largest);
-}
-
-static double complex tap(const struct tapped *filter, int parts, int64_t m)
-{
-    return parts == 2 ? CMPLX(filter->taps[2 * m], filter->taps[2 * m + 1]) : filter->taps[m];
 }
 
 /* Fill a filter for DIRECT: the real parts of its taps, then the imaginary parts. */
@@ -103,20 +99,6 @@ static void fill_taps(const struct filling *filling, const struct tapped *filter
 
 /* ---- spectra ----------------------------------------------------------------------------------------------------- */
 
-/* Transform every `step`-th tap from `first` on, scaled and zero-padded, in double and in place. */
-static void transform_taps(const struct filling *filling, const struct tapped *filter, int64_t first, int64_t step,
-                           double complex *spectrum)
-{
-    const struct lw_cpu_ols_shape *const shape = &filling->ols->shape;
-    const int parts = parts_of(filling->ols);
-    for (int64_t j = 0; j < shape->points; j++) {
-        const int64_t m = first + j * step;
-        const double complex h = m < shape->n_taps ? tap(filter, parts, m) : 0;
-        spectrum[j] = CMPLX(ldexp(creal(h), -filter->exponent), ldexp(cimag(h), -filter->exponent)) / (double)shape->points;
-    }
-    fftw_execute_dft(filling->plan, (fftw_complex *)spectrum, (fftw_complex *)spectrum);
-}
-
 /* Return exp(-2 pi i k / n). */
 static double complex root(int64_t k, int64_t n)
 {
@@ -124,30 +106,49 @@ static double complex root(int64_t k, int64_t n)
     return CMPLX(cos(angle), sin(angle));
 }
 
-/* Turn the spectra E and O of the even and odd taps into A and B (cpu/ols/ols.h), in place. */
-static void combine_halves(int64_t points, double complex *even, double complex *odd)
+/* Make bin k of A and B (cpu/ols/ols.h) of the transform Z of real taps that are packed as samples are. Let M[k] = conj(Z[-k]). The
+ * transforms of the even and the odd taps are E = (Z + M) / 2 and O = (Z - M) / 2i, so that
+ *     A = E + i/2 (1 - W^k) O,    B = i/2 (1 + W^k) O. */
+static inline void separate(double complex z, double complex m, double complex w, double complex *a, double complex *b)
 {
-    for (int64_t k = 0; k < points; k++) {
-        const double complex w = root(k, points), o = odd[k];
-        even[k] += 0.5 * I * (1 - w) * o;
-        odd[k] = 0.5 * I * (1 + w) * o;
-    }
+    const double complex half_odd = (z - m) / 4, turned = half_odd * w;
+    *a = (z + m) / 2 + half_odd - turned;
+    *b = half_odd + turned;
 }
 
+/* Scale the taps into complex points, zero-padded: pairs of real taps with PACKED. */
+static void scale_taps(const struct filling *filling, const struct tapped *filter, double complex *points)
+{
+    const struct lw_cpu_ols_shape *const shape = &filling->ols->shape;
+    const int parts = parts_of(filling->ols);
+    const double factor = ldexp(1 / (double)shape->points, -filter->exponent);
+    double *const to = (double *)points;
+    const int64_t step = shape->method == LW_CPU_OLS_PACKED || parts == 2 ? 1 : 2, n = shape->n_taps * parts;
+    memset(points, 0, (size_t)shape->points * sizeof *points);
+    for (int64_t i = 0; i < n; i++)
+        to[i * step] = filter->taps[i] * factor;
+}
+
+/* Transform a filter in double. Bin k = row + rows column goes to place row columns + column, the transform's order. */
 static void fill_spectra(const struct filling *filling, const struct tapped *filter)
 {
     const struct lw_cpu_ols_shape *const shape = &filling->ols->shape;
-    const int64_t step = shape->method == LW_CPU_OLS_PACKED ? 2 : 1;
     const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
+    const size_t row_bytes = (size_t)(2 * fft.columns) * shape->kernels->real_bytes;
+    double complex *const z = filter->spectrum, *const a = z + shape->points, *const b = a + fft.columns;
     char *const to = data_of(filling->ols, filter->number);
-    for (int64_t part = 0; part < step; part++)
-        transform_taps(filling, filter, part, step, filter->spectrum + part * shape->points);
-    if (shape->method == LW_CPU_OLS_PACKED)
-        combine_halves(shape->points, filter->spectrum, filter->spectrum + shape->points);
-    for (int64_t i = 0; i < step * shape->points; i++) {
-        const int64_t part = i / shape->points, k = i % shape->points;
-        const int64_t at = part * shape->points + k % fft.rows * fft.columns + k / fft.rows;    /* the transform's order */
-        shape->kernels->round_reals((const double *)&filter->spectrum[i], to + (size_t)(2 * at) * shape->kernels->real_bytes, 2);
+    scale_taps(filling, filter, z);
+    fftw_execute_dft(filling->plan, (fftw_complex *)z, (fftw_complex *)z);
+    for (int64_t row = 0; row < fft.rows; row++) {
+        for (int64_t column = 0, k = row; column < fft.columns; column++, k += fft.rows) {
+            if (shape->method == LW_CPU_OLS_PACKED)
+                separate(z[k], conj(z[k > 0 ? shape->points - k : 0]), filling->roots[k], &a[column], &b[column]);
+            else
+                a[column] = z[k];
+        }
+        shape->kernels->round_reals((const double *)a, to + (size_t)row * row_bytes, 2 * fft.columns);
+        if (shape->method == LW_CPU_OLS_PACKED)
+            shape->kernels->round_reals((const double *)b, to + (size_t)(fft.rows + row) * row_bytes, 2 * fft.columns);
     }
 }
 
@@ -189,11 +190,8 @@ static double complex point_at(const void *points, int64_t i, size_t real)
     return real == sizeof(float) ? CMPLX(single[2 * i], single[2 * i + 1]) : CMPLX(twice[2 * i], twice[2 * i + 1]);
 }
 
-/* Make A and B (cpu/ols/ols.h) of the transform Z of taps that are packed as samples are. Let M[k] = conj(Z[-k]). The transforms of
- * the even and the odd taps are E = (Z + M) / 2 and O = (Z - M) / 2i, so that
- *     A = E + i/2 (1 - W^k) O,    B = i/2 (1 + W^k) O.
- * Bin k = row + rows column of the transform stands at place row columns + column, and W^k is a product of two roots. */
-static void separate_halves(const struct lw_cpu_ols_shape *shape, const void *z, const void *m, double complex *work, void *a_b)
+/* Separate a transform in the order of the samples' transforms. W^k is a product of a root of the row and one of the column. */
+static void separate_all(const struct lw_cpu_ols_shape *shape, const void *z, const void *m, double complex *work, void *a_b)
 {
     const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
     const size_t real = shape->kernels->real_bytes;
@@ -203,12 +201,9 @@ static void separate_halves(const struct lw_cpu_ols_shape *shape, const void *z,
     for (int64_t row = 0; row < fft.rows; row++) {
         const int64_t begin = row * fft.columns;
         const double complex of_row = root(row, shape->points);
-        for (int64_t column = 0; column < fft.columns; column++) {
-            const double complex its = point_at(z, begin + column, real), mirrored = point_at(m, begin + column, real);
-            const double complex half_odd = (its - mirrored) / 4, turned = half_odd * of_row * of_columns[column];
-            a[column] = (its + mirrored) / 2 + half_odd - turned;
-            b[column] = half_odd + turned;
-        }
+        for (int64_t column = 0; column < fft.columns; column++)
+            separate(point_at(z, begin + column, real), point_at(m, begin + column, real), of_row * of_columns[column], &a[column],
+                     &b[column]);
         char *const to = (char *)a_b + (size_t)(2 * begin) * real;
         shape->kernels->round_reals((const double *)a, to, 2 * fft.columns);
         shape->kernels->round_reals((const double *)b, to + (size_t)(2 * shape->points) * real, 2 * fft.columns);
@@ -228,7 +223,7 @@ static void fill_long(const struct filling *filling, const struct tapped *filter
     }
     k->fft_forward(ols->fft, lane->x, lane->z, lane->work);
     k->mirror(ols->fft, lane->z, lane->x);
-    separate_halves(&ols->shape, lane->z, lane->x, filter->spectrum, to);
+    separate_all(&ols->shape, lane->z, lane->x, filter->spectrum, to);
 }
 
 /* ---- all filters ---------------------------------------------------------------------------------------------------- */
@@ -272,7 +267,7 @@ static int64_t lay_out(struct filling *filling)
     const struct lw_cpu_ols *const ols = filling->ols;
     const int64_t line = LW_ALIGNMENT / (int64_t)sizeof(double);
     const struct lw_cpu_fft fft = ols->shape.kernels->fft_shape(ols->shape.points);
-    const int64_t spectrum = !ols->fft ? 0 : is_long(ols) ? 6 * fft.columns : 4 * ols->shape.points;
+    const int64_t spectrum = !ols->fft ? 0 : is_long(ols) ? 6 * fft.columns : 2 * ols->shape.points + 4 * fft.columns;
     filling->taps = lw_round_up(ols->spec.ols.n_taps * parts_of(ols), line);
     filling->folded = lw_post_folds(ols->spec.ols.post) ? lw_round_up(ols->shape.n_taps * parts_of(ols), line) : 0;
     filling->spectrum = lw_round_up(spectrum, line);
@@ -285,9 +280,17 @@ int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_part *part, 
     const int n_filters = (int)ols->shape.n_filters;
     const int64_t doubles = lay_out(&filling), most = lw_max64(1, SCRATCH_BYTES / (doubles * (int64_t)sizeof(double)));
     const int n_threads = (int)lw_min64(lw_min64(ols->lanes.n, n_filters), most);
-    if (!(filling.scratch = lw_alloc_array(n_threads * doubles, sizeof(double), "the transforms of filters", err)))
+    const int64_t n_roots = ols->fft && !is_long(ols) ? ols->shape.points : 0;
+    filling.scratch = lw_alloc_array(n_threads * doubles, sizeof(double), "the transforms of filters", err);
+    filling.roots = lw_alloc_array(n_roots, sizeof *filling.roots, "the transforms of filters", err);
+    if (!filling.scratch || !filling.roots) {
+        lw_free(filling.scratch);
+        lw_free(filling.roots);
         return LW_ESYSTEM;
-    if (ols->fft && !is_long(ols)) {
+    }
+    for (int64_t k = 0; k < n_roots; k++)
+        filling.roots[k] = root(k, n_roots);
+    if (n_roots > 0) {
         fftw_complex *const spectrum = (fftw_complex *)(filling.scratch + filling.taps + filling.folded);
         filling.plan = fftw_plan_dft_1d((int)ols->shape.points, spectrum, spectrum, FFTW_FORWARD, FFTW_ESTIMATE);
     }
@@ -302,6 +305,7 @@ int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_part *part, 
         ols->filters.offsets[t] = (ols->shape.n_taps - 1 - t % ols->shape.n_taps) * ols->shape.width +
                                   (t < ols->shape.n_taps ? 0 : ols->shape.turned);
     lw_free(filling.scratch);
+    lw_free(filling.roots);
     return LW_OK;
 }
 
