@@ -260,6 +260,20 @@ static bool can_part(const struct lw_plan_spec *spec)
            (!has_best || (spec->engine->ops->recalls_best && spec->n_io_threads > 0));
 }
 
+/* Spectra for which a CPU engine takes memory, where the whole bank is used for a short signal only: it would spend more time on
+ * clearing new pages than on reading the signal again for each group of filters. */
+static const int64_t wanted_spectra_bytes = 256 * (int64_t)MIB;
+
+/* Return the filters that a rank holds best, of `most`: all, or as many as WANTED_SPECTRA_BYTES hold, yet 8 for each thread. */
+static int64_t best_held(const struct lw_plan_spec *spec, const struct lw_plan *plan, int64_t most)
+{
+    const int64_t real = plan->spec.precision == LW_SINGLE ? 4 : 8, each = lw_max64(1, plan->op.segment) * 2 * real;
+    const int64_t threads = lw_comm_max(spec->comm, spec->engine->n_workers);
+    const int64_t held = lw_min64(most, lw_max64(wanted_spectra_bytes / each, 8 * threads));
+    const bool is_short = lw_divide_up(most, held) * plan->input_bytes < most * each / 4;
+    return spec->engine->device_bytes == 0 && is_short ? lw_divide_up(most, lw_divide_up(most, held)) : most;
+}
+
 /* Plan the operation with `held` filters. */
 static int hold(const struct lw_plan_spec *spec, struct lw_plan *plan, int64_t held, struct lw_error *err)
 {
@@ -329,7 +343,8 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
         return lw_fail(err, LW_ECONFIG, "--split filters: %s: choose --split axis or channels", lw_op_filters(&job->op) == 1
                        ? "there is only one filter" : "the best filter, and clusters over filters, need all filters on each rank");
     plan->chunks = LW_CHUNKS_WHOLE;
-    const int64_t most = lw_divide_up(grid.n_filters, split == LW_SPLIT_FILTERS ? lw_comm_size(spec->comm) : 1);
+    const int64_t share = lw_divide_up(grid.n_filters, split == LW_SPLIT_FILTERS ? lw_comm_size(spec->comm) : 1);
+    const int64_t most = parts ? best_held(spec, plan, share) : share;
     int rc;
     if ((rc = hold(spec, plan, most, err)) ||
         (parts && most > 1 && !fit_slots(spec, plan, &grid, split, 0, least_slot_bytes) &&

@@ -78,7 +78,7 @@ static int exponent_of(const double *taps, int64_t n, int safe)
 {
     double largest = 0;
     for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, fabs(taps[i]));
+        largest = fabs(taps[i]) > largest ? fabs(taps[i]) : largest;
     if (largest == 0 || (largest >= ldexp(1, -safe) && largest <= ldexp(1, safe)))
         return 0;
     return ilogb(largest);
@@ -217,8 +217,7 @@ static void fill_long(const struct filling *filling, const struct tapped *filter
     char *const to = data_of(ols, filter->number);
     load_taps(filling, filter, lane->x);
     if (ols->shape.method != LW_CPU_OLS_PACKED) {
-        k->fft_forward(ols->fft, lane->x, lane->z, lane->work);
-        memcpy(to, lane->z, (size_t)(2 * ols->shape.points) * k->real_bytes);
+        k->fft_forward(ols->fft, lane->x, to, lane->work);
         return;
     }
     k->fft_forward(ols->fft, lane->x, lane->z, lane->work);
