@@ -1,6 +1,6 @@
 """Banks of filters that a rank does not hold at once: the same bytes for any memory, any number of ranks and any way to share the work.
 
-    banks.py LAPWING MPIEXEC [ENGINE CASE...]       one engine, the named ones of the cases only"""
+    banks.py LAPWING MPIEXEC [FOLDER [ENGINE CASE...]]      one engine, the named ones of the cases only"""
 
 import os
 import re
@@ -11,8 +11,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tested import LAPWING, MPIEXEC, as_typed, check, finish, h5py, np, random  # noqa: E402
 
-ENGINE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
-WANTED = sys.argv[4:]
+ENGINE = sys.argv[4] if len(sys.argv) > 4 else "cpu"
+WANTED = sys.argv[5:]
 LIMIT = "--memory" if ENGINE == "cpu" else "--gpu-memory"
 F, M, N = (33, 1201, 40000) if ENGINE == "cpu" else (33, 9001, 22000)      # device memory comes in pages of 2 MiB
 
