@@ -264,13 +264,16 @@ static bool can_part(const struct lw_plan_spec *spec)
  * clearing new pages than on reading the signal again for each group of filters. */
 static const int64_t wanted_spectra_bytes = 256 * (int64_t)MIB;
 
-/* Return the filters that a rank holds best, of `most`: all, or as many as WANTED_SPECTRA_BYTES hold, yet 8 for each thread. */
+/* Return the filters that a rank holds best, of `most`: all, or as many as wanted_spectra_bytes hold, yet 8 for each thread. Each
+ * group of filters reads the signal again, and the best outputs so far are read and written again. */
 static int64_t best_held(const struct lw_plan_spec *spec, const struct lw_plan *plan, int64_t most)
 {
     const int64_t real = plan->spec.precision == LW_SINGLE ? 4 : 8, each = lw_max64(1, plan->op.segment) * 2 * real;
     const int64_t threads = lw_comm_max(spec->comm, spec->engine->n_workers);
     const int64_t held = lw_min64(most, lw_max64(wanted_spectra_bytes / each, 8 * threads));
-    const bool is_short = lw_divide_up(most, held) * plan->input_bytes < most * each / 4;
+    const bool has_best = lw_search_products(lw_op_search(&plan->spec)) & LW_BEST;
+    const int64_t moved = plan->input_bytes + (has_best ? 2 * plan->output_bytes : 0);
+    const bool is_short = lw_divide_up(most, held) * moved < most * each / 4;
     return spec->engine->device_bytes == 0 && is_short ? lw_divide_up(most, lw_divide_up(most, held)) : most;
 }
 

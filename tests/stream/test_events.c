@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { N = 1 << 19, N_CHANNELS = 8, N_TAPS = 33 };
+enum { N = 1 << 19, N_CHANNELS = 8, N_TAPS = 33, N_FILTERS = 2 };
 
 static void write_dataset(struct lw_writer *writer, struct lw_comm *comm, int dataset, int64_t rows, int64_t length)
 {
@@ -27,14 +27,14 @@ static void make_input(struct lw_comm *comm, const char *file)
     const struct lw_writer_dataset datasets[] = {
         {.path = "/signal", .n_dims = 2, .dims = {N_CHANNELS, N}, .dim_names = {"channel", "time"},
          .type = {.scalar = LW_FLOAT32}},
-        {.path = "/filters", .n_dims = 2, .dims = {2, N_TAPS}, .type = {.scalar = LW_FLOAT32}},
+        {.path = "/filters", .n_dims = 2, .dims = {N_FILTERS, N_TAPS}, .type = {.scalar = LW_FLOAT32}},
     };
     const struct lw_writer_spec spec = {.file = file, .overwrite = true, .datasets = datasets, .n_datasets = 2};
     struct lw_error err;
     struct lw_writer *writer = NULL;
     CHECK(lw_writer_create(comm, &spec, &writer, &err) == LW_OK, "%s", err.message);
     write_dataset(writer, comm, 0, N_CHANNELS, N);
-    write_dataset(writer, comm, 1, 2, N_TAPS);
+    write_dataset(writer, comm, 1, N_FILTERS, N_TAPS);
     CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
     lw_writer_destroy(writer);
 }
@@ -54,7 +54,7 @@ static int64_t outputs_before(const struct lw_rounds *rounds, int64_t end)
     for (int64_t round = 0; round < end; round++)
         for (int rank = 0; rank < rounds->n_ranks; rank++) {
             const struct lw_block block = lw_rounds_block(rounds, round, rank);
-            outputs += block.count * block.n_channels;
+            outputs += block.count * block.n_channels * block.n_filters;
         }
     return outputs;
 }
@@ -67,7 +67,7 @@ static int watch(void *context, const struct lw_written *written, struct lw_erro
     CHECK(written->n_rounds == w->n_told, "round %" PRId64 " is told as number %" PRId64, written->n_rounds, w->n_told);
     CHECK(written->n_outputs == outputs_before(w->rounds, written->n_rounds), "%" PRId64 " outputs after %" PRId64 " rounds",
           written->n_outputs, written->n_rounds);
-    CHECK(written->all_outputs == (int64_t)N * N_CHANNELS, "%" PRId64 " outputs in all", written->all_outputs);
+    CHECK(written->all_outputs == (int64_t)N * N_CHANNELS * N_FILTERS, "%" PRId64 " outputs in all", written->all_outputs);
     CHECK(lw_comm_max(w->comm, written->n_outputs) == lw_comm_min(w->comm, written->n_outputs),
           "ranks report different numbers of outputs");
     return written->n_rounds == w->fails_at ? lw_fail(err, LW_EIO, "the listener gives up") : LW_OK;
