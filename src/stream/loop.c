@@ -60,12 +60,16 @@ struct lw_loop {
 
 /* ---- before the first round ---------------------------------------------------------------------------------------- */
 
-/* Return whether the engine gets its filters in the loop: other filters in other rounds or on other ranks, or filters that the job
- * does not hold. */
+/* Return whether the engine gets its filters in the loop: other filters in other rounds or on other ranks, filters that the job does
+ * not hold, or those of which an interrupted run has left outputs. */
 static bool has_parts(const struct lw_loop *loop)
 {
     const struct lw_op_spec *const op = &loop->setup->job.op;
-    return loop->plan->rounds.held < loop->plan->rounds.grid.n_filters || (op->kind == LW_OP_OLS && !op->ols.taps.data);
+    const struct lw_rounds *const rounds = &loop->plan->rounds;
+    bool has = rounds->held < rounds->grid.n_filters || (op->kind == LW_OP_OLS && !op->ols.taps.data);
+    for (int64_t s = 0; rounds->stripes && s < rounds->n_stripes; s++)
+        has = has || rounds->stripes[s].n_filters < rounds->grid.n_filters;
+    return has;
 }
 
 static int open_pipeline(struct lw_loop *loop, struct lw_error *err)

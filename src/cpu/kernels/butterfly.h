@@ -147,7 +147,7 @@ INLINED void transpose(vector *rows)
 {
 #pragma GCC unroll 4
     for (int bit = 1; bit < LANES; bit *= 2) {
-        indices even, odd;
+        indices even = {0}, odd = {0};
         for (int i = 0; i < LANES; i++) {
             even[i] = i & bit ? LANES + i - bit : i;
             odd[i] = i & bit ? LANES + i : i + bit;
