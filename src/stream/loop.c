@@ -60,8 +60,8 @@ struct lw_loop {
 
 /* ---- before the first round ---------------------------------------------------------------------------------------- */
 
-/* Return whether the engine gets its filters in the loop: other filters in other rounds or on other ranks, filters that the job does
- * not hold, or those of which an interrupted run has left outputs. */
+/* Return whether the engine gets its filters in the loop: other filters in other rounds or on other ranks, filters that the job
+ * does not hold, or those of which an interrupted run has left outputs. */
 static bool has_parts(const struct lw_loop *loop)
 {
     const struct lw_op_spec *const op = &loop->setup->job.op;
