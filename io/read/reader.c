@@ -69,11 +69,18 @@ int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *req
 
 int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **out, struct lw_error *err)
 {
+    return lw_reader_open_one(comm, name, LW_MAX_DIMS, LW_SINGLE, out, err);
+}
+
+int lw_reader_open_one(struct lw_comm *comm, const char *name, int most_dims, enum lw_precision precision, struct lw_reader **out,
+                       struct lw_error *err)
+{
     char names[8 * LW_MAX_PATH] = "";
     if (lw_words_room(name) > sizeof names)
         return lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", name, LW_MAX_PATH - 1);
     lw_words_append(name, names, names);
-    const struct lw_reader_request request = {.names = names, .least_dims = 1, .most_dims = LW_MAX_DIMS, .join = LW_JOIN_TIME};
+    const struct lw_reader_request request = {.names = names, .least_dims = 1, .most_dims = most_dims, .join = LW_JOIN_TIME,
+                                              .precision = precision};
     return lw_reader_open_all(comm, &request, out, err);
 }
 

@@ -118,6 +118,10 @@ int lw_reader_describe(struct lw_comm *comm, const struct lw_reader_request *req
  * existing ones); a type outside LW_SCALARS; 0 or more than LW_MAX_DIMS dimensions; no data. Collective: every rank returns the
  * same code. */
 int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **out, struct lw_error *err);
+
+/** Open as lw_reader_open does, without dimensions of length 1 beyond most_dims, and with packed samples in a precision. */
+int lw_reader_open_one(struct lw_comm *comm, const char *name, int most_dims, enum lw_precision precision, struct lw_reader **out,
+                       struct lw_error *err);
 void lw_reader_close(struct lw_reader *reader);             /* NULL is legal */
 
 /** Return the description of the dataset that is shown, of all files joined. */

@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "base/proc.h"
-#include "options/words.h"
 
 #include <assert.h>
 #include <math.h>
@@ -11,23 +10,6 @@
 
 /* Bytes of one read: enough for every thread of a pool, and bounded where the reader has buffers. */
 #define READ_BYTES ((int64_t)256 << 20)
-
-/* Open the dataset as samples in their stored type; packed samples become float64. */
-static int open_samples(struct lw_comm *comm, struct lw_pool *pool, const char *name, int most_dims, struct lw_reader **reader,
-                        struct lw_error *err)
-{
-    char names[8 * LW_MAX_PATH] = "";
-    if (lw_words_room(name) > sizeof names)
-        return LW_EUSAGE;
-    lw_words_append(name, names, names);
-    const struct lw_reader_request request = {
-        .names = names, .least_dims = 1, .most_dims = most_dims, .join = LW_JOIN_TIME, .precision = LW_DOUBLE,
-    };
-    const int rc = lw_reader_open_all(comm, &request, reader, err);
-    if (rc == LW_OK)
-        lw_reader_use(*reader, pool);
-    return rc;
-}
 
 static bool is_same_shape(const struct lw_dataset_info *a, const struct lw_dataset_info *b)
 {
@@ -98,7 +80,7 @@ int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, 
     for (int d = 0; d < info->n_dims - 1; d++)
         out->rows *= info->dims[d];
     out->row = info->dims[info->n_dims - 1];
-    const int opened = open_samples(comm, pool, name, most_dims, &reader, &unread);
+    const int opened = lw_reader_open_one(comm, name, most_dims, LW_DOUBLE, &reader, &unread);
     if (opened == LW_ESYSTEM) {
         *err = unread;
         return LW_ESYSTEM;
@@ -106,6 +88,7 @@ int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, 
     if (opened == LW_OK && is_same_shape(lw_reader_info(reader), info)) {
         out->type = lw_reader_info(reader)->type;
         out->reader = reader;
+        lw_reader_use(reader, pool);
         return LW_OK;
     }
     lw_reader_close(reader);

@@ -21,7 +21,7 @@ static const struct lw_option options[] = {
     {0},
 };
 
-/* What is the same for all filters of a bank. */
+/* The facts that all filters of a bank share. */
 struct series {
     struct lw_binary *binaries;         /* owned; [n_filters] */
     struct lw_inspiral_shape shape;

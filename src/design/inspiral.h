@@ -57,7 +57,7 @@ struct lw_inspiral_extent {
 
 struct lw_inspiral_extent lw_inspiral_measure(const struct lw_inspiral *wave, double from_hz, double to_hz);
 
-/* What the filters of a bank share. */
+/* The shape that the filters of a bank share. */
 struct lw_inspiral_shape {
     double rate_hz, from_hz;
     int64_t n_taps;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What this process has to do, and the engine that it has taken for it. */
+/* The work of this process, and the engine that it has taken for it. */
 static struct {
     int64_t n_results;
     int engine;                 /* 1 + the index in lw_engines; 0: none yet */

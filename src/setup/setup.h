@@ -71,7 +71,7 @@ struct lw_setup {
 int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
                      struct lw_error *err);
 
-/* What a way to run adds to the setup. */
+/* The parts that a way to run adds to the setup. */
 struct lw_setup_way {
     int (*open_more)(struct lw_setup *setup, struct lw_error *err);     /* open what the run needs beside the input (a mask), once
                                                                            the job is prepared; collective; NULL: nothing */

@@ -205,7 +205,7 @@ static const double TOLERANCE = 3e-6;
 
 /* ---- ours ------------------------------------------------------------------------------------------------------------------ */
 
-/* What is not as the engine plans it; all zero: nothing. */
+/* The choices that differ from the plan of the engine; all zero: none. */
 struct Way {
     int batch;                      /* transforms in the work area of large tiles, at most */
     int side, rows;                 /* sums in strips of so many rows, with this side of the padded kernel */

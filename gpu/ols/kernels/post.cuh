@@ -17,7 +17,7 @@
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
-/* What a thread cannot store: powers beyond the range of their type; numbers that a narrow type cannot hold. */
+/* The losses of a thread: powers beyond the range of their type, and numbers that a narrow type cannot hold. */
 struct Lost {
     bool powers;
     Losses narrow;

@@ -16,7 +16,7 @@
 #define LONG_SEGMENT 65536
 #define MOST_TAPS_PER_SEGMENT 8
 
-/* Beyond LONG_SEGMENT, a segment of twice the length is chosen if it costs less than CLEARLY times as much: it takes more of the
+/* A segment of twice the length is chosen beyond LONG_SEGMENT if it costs less than CLEARLY times as much: it takes more of the
  * memory's rate, which threads share, and which no table knows. */
 #define CLEARLY 0.9
 

@@ -13,8 +13,8 @@
 /* Working samples that a thread takes at a time, so that sharing out short segments costs little. */
 #define CHUNK_SAMPLES 32768
 
-/* Where there are few segments, their filters are divided among tasks: TASKS_PER_LANE for each thread, so that all end at about the
- * same time, with at least LEAST_FILTERS each, since every task transforms the segment for itself. */
+/* The filters of few segments are divided among tasks: TASKS_PER_LANE for each thread, so that all end at about the same time,
+ * with at least LEAST_FILTERS each, since every task transforms the segment for itself. */
 #define TASKS_PER_LANE 4
 #define LEAST_FILTERS 8
 
