@@ -182,9 +182,7 @@ static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *
     struct lw_reader_request request;
     int rc;
     if ((rc = lw_setup_request(job->ops, setup->options, &request, err)) ||
-        (rc = lw_reader_open_all(setup->comm, &request, &setup->reader, err)))
-        return rc;
-    if ((rc = open_pool(setup, err)))
+        (rc = lw_reader_open_all(setup->comm, &request, &setup->reader, err)) || (rc = open_pool(setup, err)))
         return rc;
     rc = job->ops->prepare(setup->options, setup->comm, setup->pool, lw_reader_info(setup->reader), job, err);
     rc = rc ? rc : choose_sums(setup, err);

@@ -26,12 +26,14 @@ int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_s
 
 enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, enum lw_split wanted)
 {
-    if (wanted != LW_SPLIT_AUTO || n_ranks == 1)
-        return wanted == LW_SPLIT_AUTO ? LW_SPLIT_AXIS : wanted;
-    const int64_t slices = lw_max64(1, lw_divide_up(grid->n_outputs, grid->unit) / least_units(grid));
+    if (wanted != LW_SPLIT_AUTO)
+        return wanted;
+    if (n_ranks == 1)
+        return LW_SPLIT_AXIS;
+    const int64_t units = lw_divide_up(grid->n_outputs, grid->unit), slices = lw_max64(1, units / least_units(grid));
     const int64_t shares = lw_divide_up(grid->n_channels, grid->channel_unit);
     const bool is_bank = count_filters(grid) >= FILTERS_PER_RANK * n_ranks;
-    if (is_bank && lw_divide_up(grid->n_outputs, grid->unit) * shares < UNITS_PER_RANK * n_ranks)
+    if (is_bank && units * shares < UNITS_PER_RANK * n_ranks)
         return LW_SPLIT_FILTERS;
     return slices < n_ranks && shares > slices ? LW_SPLIT_CHANNELS : LW_SPLIT_AXIS;
 }

@@ -52,6 +52,7 @@ struct lw_loop {
         int64_t n_rows;                 /* rows of the table from all blocks up to this one */
     } writing[LW_MAX_DEPTH];
     int oldest_writing, n_writing;
+    bool has_parts;                             /* the engine gets its filters in the loop */
     int64_t first_held, n_held;                 /* filters of this rank's engine; n_held 0: none yet */
     struct lw_flaws early[LW_MAX_DEPTH];        /* flaws that the loop finds in each slot; they count once the block is done */
     struct lw_flaws flaws;              /* flaws in all finished blocks; the boundary's copies of samples do not count */
@@ -60,13 +61,11 @@ struct lw_loop {
 
 /* ---- before the first round ---------------------------------------------------------------------------------------- */
 
-/* Return whether the engine gets its filters in the loop: other filters in other rounds or on other ranks, filters that the job
+/* Find whether the engine gets its filters in the loop: other filters in other rounds or on other ranks, filters that the job
  * does not hold, or those of which an interrupted run has left outputs. */
-static bool has_parts(const struct lw_loop *loop)
+static bool find_parts(const struct lw_job *job, const struct lw_rounds *rounds)
 {
-    const struct lw_op_spec *const op = &loop->setup->job.op;
-    const struct lw_rounds *const rounds = &loop->plan->rounds;
-    bool has = rounds->held < rounds->grid.n_filters || (op->kind == LW_OP_OLS && !op->ols.taps.data);
+    bool has = rounds->held < rounds->grid.n_filters || (job->op.kind == LW_OP_OLS && !job->op.ols.taps.data);
     for (int64_t s = 0; rounds->stripes && s < rounds->n_stripes; s++)
         has = has || rounds->stripes[s].n_filters < rounds->grid.n_filters;
     return has;
@@ -77,7 +76,7 @@ static int open_pipeline(struct lw_loop *loop, struct lw_error *err)
     const struct lw_plan *const plan = loop->plan;
     const double start = lw_now();
     struct lw_op_spec spec = plan->spec;
-    if (has_parts(loop))
+    if (loop->has_parts)
         spec.ols.taps.data = NULL;
     else if (spec.kind == LW_OP_OLS)        /* the noise, and the taps of whitened filters, were made after the plan */
         spec.ols = loop->setup->job.op.ols;
@@ -130,6 +129,7 @@ int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct
     *loop = (struct lw_loop){
         .setup = spec->setup, .plan = spec->plan, .report = spec->report, .listeners = spec->listeners,
         .sinks = {job, &spec->plan->op, spec->writer, NULL}, .flaws = spec->flaws,
+        .has_parts = find_parts(job, &spec->plan->rounds),
         .written = {.all_outputs = all_outputs, .n_outputs = all_outputs - lw_rounds_all_outputs(&spec->plan->rounds),
                     .n_rows = spec->n_rows, .flaws = spec->flaws},
     };
@@ -266,14 +266,14 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
 static bool changes_filters(const struct lw_loop *loop, int64_t round)
 {
     const struct lw_rounds *const rounds = &loop->plan->rounds;
-    return has_parts(loop) && round > 0 && lw_rounds_block(rounds, round, 0).filter != lw_rounds_block(rounds, round - 1, 0).filter;
+    return loop->has_parts && round > 0 && lw_rounds_block(rounds, round, 0).filter != lw_rounds_block(rounds, round - 1, 0).filter;
 }
 
 /* Let the engine hold the filters of a block. */
 static int fill_filters(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
 {
     const struct lw_ols_spec *const ols = &loop->setup->job.op.ols;
-    if (!has_parts(loop) || block->count == 0 || (block->filter == loop->first_held && block->n_filters == loop->n_held))
+    if (!loop->has_parts || block->count == 0 || (block->filter == loop->first_held && block->n_filters == loop->n_held))
         return LW_OK;
     const double start = lw_now();
     struct lw_ols_part part = {.noise = ols->search.noise, .first = (int)block->filter, .n = (int)block->n_filters};
