@@ -459,6 +459,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, struct 
     (void)pool;
     *job = (struct lw_job){.ops = &lw_job_conv2d, .inputs = {*input}, .input_names = {"input"}, .n_inputs = 1};
     job->op.kind = LW_OP_CONV2D;
+    job->op.conv2d.n_kernels = 1;
     job->makes_images = true;
     job->op.input = input->type;
     int rc;

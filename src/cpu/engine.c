@@ -58,7 +58,7 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
     const struct lw_cpu_op_size size = {count, n_channels, engine->n_workers};
     const struct lw_slot_bytes buffers = lw_op_slot_bytes(spec, plan, count, n_channels);
     const int64_t work = operations[spec->kind]->bytes(spec, plan, &size);
-    int64_t slot = (int64_t)sizeof(struct slot_cpu) + buffers.input;
+    int64_t slot = (int64_t)sizeof(struct slot_cpu) + buffers.input + buffers.map;
     for (int p = 0; p < plan->n_products; p++)
         slot += buffers.products[p];
     return (struct lw_bytes){.host = (int64_t)sizeof(struct lw_op) + work + depth * slot};
@@ -121,6 +121,7 @@ static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
     if (!slot)
         return;
     lw_free(slot->input);
+    lw_free(slot->map);
     for (int p = 0; p < op->plan.n_products; p++)
         lw_free(slot->products[p].data);
     lw_free(slot);
@@ -134,6 +135,8 @@ static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *
     slot->op = op;
     lw_slot_set_rows(&op->plan, &op->bytes, &slot->base);
     bool is_whole = (slot->base.input = lw_alloc_array(op->bytes.input, 1, "a slot's samples", err));
+    if (is_whole && op->bytes.map > 0)
+        is_whole = (slot->base.map = lw_alloc_array(op->bytes.map, 1, "a slot's weights", err));
     for (int p = 0; p < op->plan.n_products && is_whole; p++)
         is_whole = (slot->base.products[p].data = lw_alloc_array(op->bytes.products[p], 1, "a slot's results", err));
     if (!is_whole) {

@@ -110,14 +110,23 @@ void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *pla
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     const unsigned wanted = lw_search_products(&c->search);
+    const int64_t n_crossings = c->n_kernels * c->output_columns;
     plan->n_products = 0;
-    plan->n_values = c->output_columns;
+    plan->n_values = n_crossings;
     if (wanted & LW_FILTERED)
-        add(plan, (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = 1,
+        add(plan, (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = c->n_kernels,
                                          .width = lw_divide_up(c->output_columns, lw_conv2d_every(c)), .rate = 1,
                                          .every = lw_conv2d_every(c)});
     if (wanted & LW_PEAKS)
-        add(plan, crossings(&c->search, plan, spec->n_outputs, c->output_columns, c->output_columns));
+        add(plan, crossings(&c->search, plan, spec->n_outputs, n_crossings, n_crossings));
+    if (wanted & LW_BEST) {
+        const enum lw_scalar scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+        struct lw_op_product value = array(LW_OP_BEST_VALUE, scalar, lw_op_is_complex(spec), 1);
+        struct lw_op_product number = array(LW_OP_BEST_FILTER, LW_INT32, false, 1);
+        value.width = number.width = c->output_columns;
+        add(plan, value);
+        add(plan, number);
+    }
     reach_beyond(&c->search, spec->n_outputs, plan);
 }
 
@@ -156,6 +165,11 @@ struct lw_bands lw_op_conv2d_bands(const struct lw_op_spec *spec, int64_t row_un
     return b;
 }
 
+bool lw_op_has_map(const struct lw_op_spec *spec)
+{
+    return spec->kind == LW_OP_CONV2D && (spec->conv2d.weights == LW_WEIGHTS_SIGMA || spec->conv2d.weights == LW_WEIGHTS_INVERSE);
+}
+
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d) { return conv2d->every > 1 ? conv2d->every : 1; }
 
 /* ---- filtering of either kind ---------------------------------------------------------------------------------------- */
@@ -176,7 +190,8 @@ static struct filtering filtering_of(const struct lw_op_spec *spec)
     case LW_OP_OLS:
         return (struct filtering){&ols->search, ols->n_filters, ols->n_taps, 1, false, ols->taps_complex};
     case LW_OP_CONV2D:
-        return (struct filtering){&image->search, 1, image->kernel_rows, image->output_columns, true, image->kernel_complex};
+        return (struct filtering){&image->search, image->n_kernels, image->kernel_rows, image->output_columns, true,
+                                  image->kernel_complex};
     case LW_OP_SFFT:
         break;
     }
@@ -244,6 +259,12 @@ int64_t lw_op_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan
     return (plan->halo + count) * n_channels * plan->input_width * (int64_t)lw_type_bytes(spec->input);
 }
 
+int64_t lw_op_map_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
+{
+    const int64_t pixel = lw_op_has_map(spec) ? (int64_t)lw_type_bytes(spec->conv2d.map) : 0;
+    return (plan->halo + count) * n_channels * plan->input_width * pixel;
+}
+
 int64_t lw_op_product_bytes(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels)
 {
     const struct lw_op_product *const p = &plan->products[product];
@@ -255,7 +276,8 @@ int64_t lw_op_product_bytes(const struct lw_op_plan *plan, int product, int64_t 
 struct lw_slot_bytes lw_op_slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
                                       int64_t n_channels)
 {
-    struct lw_slot_bytes bytes = {.input = lw_op_input_bytes(spec, plan, count, n_channels)};
+    struct lw_slot_bytes bytes = {.input = lw_op_input_bytes(spec, plan, count, n_channels),
+                                  .map = lw_op_map_bytes(spec, plan, count, n_channels)};
     for (int p = 0; p < plan->n_products; p++)
         bytes.products[p] = lw_op_product_bytes(plan, p, count, n_channels);
     return bytes;

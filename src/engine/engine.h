@@ -14,6 +14,7 @@
 #include "base/type.h"
 #include "design/stored_taps.h"
 #include "signal/convolution.h"
+#include "signal/mesh.h"
 #include "signal/post.h"
 #include "signal/rounds.h"
 #include "signal/search.h"
@@ -70,20 +71,46 @@ enum lw_conv2d_algorithm {
     LW_CONV2D_ALGORITHM_PADDED, /* one transform of the padded image, or of few bands of it */
 };
 
-/* 2-D convolution of images: y[c][i][j] = sum_m sum_n kernel[m][n] x[c][i + look_ahead_rows - m][j + look_ahead_columns - n]. The
- * axis counts rows: a sample of the axis is a row of `columns` pixels, a channel is an image, and the layout is time fast. A block
- * holds the boundary's rows above and below the image; the engine makes the boundary's pixels left and right of it. struct
+/* Source of the weights w of an image's pixels, the inverse of their variance sigma^2. */
+enum lw_weights {
+    LW_WEIGHTS_NONE,            /* all pixels weigh the same; y is the convolution */
+    LW_WEIGHTS_MESH,            /* w = 1 / sigma^2 with sigma from the mesh */
+    LW_WEIGHTS_SIGMA,           /* w = 1 / sigma^2; a map of the image's size holds sigma */
+    LW_WEIGHTS_INVERSE,         /* a map of the image's size holds w */
+};
+
+/* 2-D convolution of images with each of n_kernels kernels k:
+ *
+ *     y[k][c][i][j] = sum_m sum_n kernel[k][m][n] x[c][i + look_ahead_rows - m][j + look_ahead_columns - n]
+ *
+ * x is the pixel, less the background of the mesh if there is one. With weights y is a matched filter's signal-to-noise ratio
+ * (K. Barbary, JOSS 1(6), 58 (2016)):
+ *
+ *     y = A / sqrt(B),   A = conv(w x, kernel),   B = conv(w, kernel^2)
+ *
+ * A pixel has weight 0 if it is not finite, if its weight is not finite, or not above 0, and if it lies beyond the sides. y is NaN
+ * if all pixels that the kernel covers have weight 0. A / B is the flux of a source with the kernel's shape, 1 / sqrt(B) its error;
+ * pixels, weights, and kernels are real.
+ *
+ * The axis counts rows: a sample of the axis is a row of `columns` pixels, a channel is an image, and the layout is time fast. A
+ * block holds the boundary's rows above and below the image; the engine makes the boundary's pixels left and right of it. struct
  * lw_op_plan tells which rows a block holds; its formulas have kernel_rows for n_taps and look_ahead_rows for look_ahead. */
 struct lw_conv2d_spec {
-    const double *kernel;       /* [kernel_rows x kernel_columns] (x 2 if complex), row-major; host, borrowed until op_create
-                                   returns; already normalized, and for a correlation already conjugated and flipped */
+    const double *kernel;       /* [n_kernels][kernel_rows x kernel_columns] (x 2 if complex), row-major; host, borrowed until
+                                   op_create returns; already normalized, and for a correlation already conjugated and flipped */
+    int n_kernels;              /* at least 1 */
     int64_t kernel_rows, kernel_columns;
     bool kernel_complex;
     int64_t rows, columns;      /* size of an image */
     int64_t output_columns;
     int64_t look_ahead_rows, look_ahead_columns;        /* see signal/convolution.h, for each direction */
     int every;                  /* D: only rows and columns of y whose index is a multiple of D are kept; 0 counts as 1 */
-    struct lw_search search;    /* only series (the image) and peaks, one noise per image; peaks: n_outputs must be known */
+    struct lw_search search;    /* series (the images), peaks and best, one noise per image and kernel; peaks: n_outputs must be
+                                   known */
+    const struct lw_mesh *background;   /* borrowed until op_create returns; NULL: none */
+    enum lw_weights weights;
+    const struct lw_mesh *sigma;        /* with LW_WEIGHTS_MESH; borrowed likewise */
+    struct lw_type map;         /* stored type of the map of weights, if there is one (lw_op_has_map) */
     enum lw_boundary boundary;
     double outside;             /* value of all pixels beyond the four sides, with boundary ZERO */
     enum lw_conv2d_algorithm algorithm;
@@ -183,7 +210,7 @@ struct lw_bands {
  * are the same for all ranks, rounds and memory. */
 struct lw_bands lw_op_conv2d_bands(const struct lw_op_spec *spec, int64_t row_unit, int64_t column_unit, int64_t most_reals);
 
-/** Return the search of either kind of operation, and its number of filters, 1 for images. */
+/** Return the search of either kind of operation, and its number of filters (images: kernels). */
 const struct lw_search *lw_op_search(const struct lw_op_spec *spec);
 int lw_op_filters(const struct lw_op_spec *spec);
 
@@ -195,6 +222,9 @@ bool lw_op_has_pixels(const struct lw_op_spec *spec);
 
 /** Return whether y is complex, before signal/post.h changes it. */
 bool lw_op_is_complex(const struct lw_op_spec *spec);
+
+/** Return whether slots hold a map of the weights of the pixels. */
+bool lw_op_has_map(const struct lw_op_spec *spec);
 
 /** Return D (`every`), at least 1. */
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d);
@@ -225,11 +255,12 @@ void lw_op_power_range(const struct lw_op_spec *spec, double *least, double *mos
 
 /** Return the bytes of a slot's input, and of one product, that are enough for any block of `count` samples and n_channels. */
 int64_t lw_op_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
+int64_t lw_op_map_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
 int64_t lw_op_product_bytes(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels);
 
 /* Bytes of a slot's buffers, enough for blocks of at most a given number of samples and channels. */
 struct lw_slot_bytes {
-    int64_t input, products[LW_OP_PRODUCTS];
+    int64_t input, map, products[LW_OP_PRODUCTS];
 };
 
 struct lw_slot_bytes lw_op_slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
@@ -270,6 +301,7 @@ struct lw_part {
  * segment of a block may need samples beyond it: they count as zero and change no output of the block. */
 struct lw_slot {
     void *input;
+    void *map;                  /* images: weights of the input's pixels, laid out as these; NULL: the operation has no map */
     struct lw_slot_product products[LW_OP_PRODUCTS];
     struct lw_block block;      /* the block that was submitted last */
     bool goes_on;               /* set before submit: the best values and filters are those of earlier filters, and the filters that

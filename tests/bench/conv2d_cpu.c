@@ -79,7 +79,7 @@ static void bench(struct lw_engine *engine, enum lw_precision precision, int64_t
     const struct lw_op_spec spec = {
         .kind = LW_OP_CONV2D, .input = type, .output = type, .precision = precision, .n_channels = 1, .n_outputs = size,
         .conv2d = {
-            .kernel = taps, .kernel_rows = kernel, .kernel_columns = kernel, .rows = size, .columns = size,
+            .kernel = taps, .n_kernels = 1, .kernel_rows = kernel, .kernel_columns = kernel, .rows = size, .columns = size,
             .output_columns = size, .look_ahead_rows = (kernel - 1) / 2, .look_ahead_columns = (kernel - 1) / 2,
             .algorithm = algorithm,
         },

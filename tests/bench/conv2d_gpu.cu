@@ -229,6 +229,7 @@ static struct lw_op_spec spec_of(const Case &c, const Pool &p, int algorithm)
     s.n_channels = 1;
     s.n_outputs = c.image.rows;
     s.conv2d.kernel = p.host_taps.data();
+    s.conv2d.n_kernels = 1;
     s.conv2d.kernel_rows = c.image.kernel_rows;
     s.conv2d.kernel_columns = c.image.kernel_columns;
     s.conv2d.rows = c.image.rows;

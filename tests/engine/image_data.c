@@ -109,7 +109,7 @@ struct lw_op_spec image_spec(const struct image_data *data)
         .n_channels = t->n_images,
         .n_outputs = data->out_rows,
         .conv2d = {
-            .kernel = data->kernel,
+            .kernel = data->kernel, .n_kernels = 1,
             .kernel_rows = t->kernel_rows,
             .kernel_columns = t->kernel_columns,
             .kernel_complex = t->kernel_complex,

@@ -78,6 +78,7 @@ static void fill(struct task *t)
     for (int i = 0; i < KERNEL_ROWS * KERNEL_COLUMNS * parts(t); i++)
         t->taps[i] = (double)(float)noise(&state);
     t->spec.conv2d.kernel = t->taps;
+    t->spec.conv2d.n_kernels = 1;
     t->spec.conv2d.kernel_complex = t->spec.input.is_complex;
 }
 
@@ -294,7 +295,7 @@ static struct lw_op_spec square_of(int64_t side, int64_t kernel, const double *t
     return (struct lw_op_spec){
         .kind = LW_OP_CONV2D, .input = {LW_FLOAT32, false, false}, .output = {LW_FLOAT32, false, false}, .precision = LW_SINGLE,
         .layout = LW_TIME_FAST, .n_channels = 1, .n_outputs = side,
-        .conv2d = {.kernel = taps, .kernel_rows = kernel, .kernel_columns = kernel, .rows = side, .columns = side,
+        .conv2d = {.kernel = taps, .n_kernels = 1, .kernel_rows = kernel, .kernel_columns = kernel, .rows = side, .columns = side,
                    .output_columns = side, .boundary = LW_BOUNDARY_ZERO},
     };
 }
