@@ -75,7 +75,8 @@ launch() {
         if srun --mpi=list 2>&1 | grep -q pmix; then LAPWING_LAUNCHER=srun; else LAPWING_LAUNCHER=mpirun; fi
     fi
     case $LAPWING_LAUNCHER in
-        srun) exec srun --mpi=pmix "${srun_ranks[@]}" --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
+        # All ranks end together. If one crashes, srun ends the others after 60 seconds; without --wait they would wait for it.
+        srun) exec srun --mpi=pmix --wait=60 "${srun_ranks[@]}" --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
         # With these settings mpirun takes a node for lost after 10 + 6 x 5 seconds of silence instead of eight minutes. Without
         # --bind-to none it would bind each rank with all its threads to one core or socket.
         mpirun)
