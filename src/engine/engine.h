@@ -98,7 +98,7 @@ enum lw_weights {
 struct lw_conv2d_spec {
     const double *kernel;       /* [n_kernels][kernel_rows x kernel_columns] (x 2 if complex), row-major; host, borrowed until
                                    op_create returns; already normalized, and for a correlation already conjugated and flipped */
-    int n_kernels;              /* at least 1 */
+    int n_kernels;              /* kernels, at least 1 */
     int64_t kernel_rows, kernel_columns;
     bool kernel_complex;
     int64_t rows, columns;      /* size of an image */
@@ -109,7 +109,7 @@ struct lw_conv2d_spec {
                                    known */
     const struct lw_mesh *background;   /* borrowed until op_create returns; NULL: none */
     enum lw_weights weights;
-    const struct lw_mesh *sigma;        /* with LW_WEIGHTS_MESH; borrowed likewise */
+    const struct lw_mesh *sigma;        /* noise, used with LW_WEIGHTS_MESH; borrowed likewise */
     struct lw_type map;         /* stored type of the map of weights, if there is one (lw_op_has_map) */
     enum lw_boundary boundary;
     double outside;             /* value of all pixels beyond the four sides, with boundary ZERO */
