@@ -5,6 +5,7 @@
 #include "job/coordinates.h"
 #include "job/search.h"
 #include "job/selection.h"
+#include "job/weights.h"
 #include "jobs/aliasing.h"
 #include "jobs/jobs.h"
 #include "jobs/synth/synth.h"
@@ -59,6 +60,7 @@ static const struct lw_option options[] = {
      .help = "What to write: convolved, peaks. Give one or both, separated by a comma. convolved: the convolved image, "
              "/convolved. peaks: a table of the sources in it, /peaks. Sources are sought in the image before --decimate."},
     LW_SEARCH_OPTIONS("pixel", "rows and columns", "image", "peaks", "positive; of complex ones both"),
+    LW_WEIGHTS_OPTIONS,
     {.name = "algorithm", .group = LW_GROUP_OWN, .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable|padded",
      .fallback = "auto",
      .help = "How to compute the convolution. direct: sums. tiles: transforms of tiles. full: transforms of bands as wide as the "
@@ -443,6 +445,8 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     snprintf(job->summary, sizeof job->summary, "kernel of %" PRId64 " x %" PRId64 " %s elements%s, mode %s, boundary %s%s",
              c->kernel_rows, c->kernel_columns, c->kernel_complex ? "complex" : "real", normalizes ? " (sum 1)" : "",
              lw_mode_text(mode), boundary, lw_options_flag(given, "correlate") ? ", correlation" : "");
+    if (job->map)
+        strncat(job->summary, ", weighted pixels", sizeof job->summary - strlen(job->summary) - 1);
     lw_post_describe(thinned(job), job->summary, sizeof job->summary);
     lw_search_describe(&c->search, "rows and columns", job->summary, sizeof job->summary);
 }
@@ -468,6 +472,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, struct 
         (rc = lw_job_choose_output_type(given, input->type.is_complex || job->op.conv2d.kernel_complex, &job->op, err)) ||
         (rc = choose_boundary(given, job, err)) ||
         (rc = choose_origin(given, job, err)) ||
+        (rc = lw_weights_choose(given, job, err)) ||
         (rc = choose_search(given, job, err)) || (rc = lw_search_make_noise(job, comm, &job->op.conv2d.search, err)) ||
         (rc = choose_outputs(given, job, err)) ||
         (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))

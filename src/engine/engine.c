@@ -165,6 +165,11 @@ struct lw_bands lw_op_conv2d_bands(const struct lw_op_spec *spec, int64_t row_un
     return b;
 }
 
+bool lw_op_is_weighted(const struct lw_op_spec *spec)
+{
+    return spec->kind == LW_OP_CONV2D && spec->conv2d.weights != LW_WEIGHTS_NONE;
+}
+
 bool lw_op_has_map(const struct lw_op_spec *spec)
 {
     return spec->kind == LW_OP_CONV2D && (spec->conv2d.weights == LW_WEIGHTS_SIGMA || spec->conv2d.weights == LW_WEIGHTS_INVERSE);

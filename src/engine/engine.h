@@ -223,7 +223,8 @@ bool lw_op_has_pixels(const struct lw_op_spec *spec);
 /** Return whether y is complex, before signal/post.h changes it. */
 bool lw_op_is_complex(const struct lw_op_spec *spec);
 
-/** Return whether slots hold a map of the weights of the pixels. */
+/** Return whether the pixels of images have weights, and whether slots hold a map of them. */
+bool lw_op_is_weighted(const struct lw_op_spec *spec);
 bool lw_op_has_map(const struct lw_op_spec *spec);
 
 /** Return D (`every`), at least 1. */

@@ -19,7 +19,7 @@
 #include "options/options.h"
 
 #define LW_PRODUCT_ATTRIBUTES 40
-#define LW_JOB_INPUTS 3
+#define LW_JOB_INPUTS 4
 #define LW_JOB_PRODUCTS (LW_OP_PRODUCTS + 3)
 
 /* A dataset of the result. */
@@ -60,6 +60,14 @@ struct lw_search_request {
     double first_time, time_step;       /* seconds: time of output `lead`, step of outputs; NaN: no sampling rate */
 };
 
+/* What the numbers of a map of weights are. */
+enum lw_map_kind {
+    LW_MAP_SIGMA,
+    LW_MAP_INVERSE,             /* 1 / sigma^2 */
+    LW_MAP_VARIANCE,            /* sigma^2; becomes 1 / sigma^2 when it is read */
+    LW_MAP_MASK,                /* not 0: the pixel is bad; becomes weight 0 or 1 when it is read */
+};
+
 struct lw_made_filters;                 /* jobs/ols_filters.c */
 
 /* Filters whose taps depend on the input's power spectrum. src/stream/search/power_spectrum.c measures the spectrum, then
@@ -98,11 +106,13 @@ struct lw_job {
     struct lw_job_sums sums[LW_OP_PRODUCTS];
     int n_sums;
     struct lw_search_request search;
+    const char *map;                    /* images: files of the map of weights, or "auto" (weights.h); borrowed; NULL: none */
+    enum lw_map_kind map_kind;
     bool makes_images;                  /* the result may be a FITS file */
     bool can_leave_range;               /* the engine reports results that are too large or too small for their type */
 
-    struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* the signal, the filters and a mask, for the provenance */
-    const char *input_names[LW_JOB_INPUTS];             /* "input", "filters", "mask"; static storage */
+    struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* the signal, the filters, a mask or map, for the provenance */
+    const char *input_names[LW_JOB_INPUTS];             /* "input", "filters", "mask", "map"; static storage */
     int n_inputs;
     struct lw_whole bank;               /* owned; filters of a file. If all are held, op.ols.taps points there; else it has no data,
                                            and lw_job_take_filters reads some filters at a time */

@@ -82,12 +82,14 @@ int lw_search_choose(const struct lw_options *given, const struct lw_search_word
     if ((lw_options_given(given, "output-type") || lw_options_given(given, "output-scale")) && !(search->products & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--output-type is for the product %s, which --products %.200s leaves out", words[0].word,
                        list);
-    job->search.noise = job->whitening ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;    /* sigma behind whitened filters is 1 */
+    /* Sigma is 1 behind whitened filters and behind weighted pixels. */
+    const bool is_known = job->whitening || lw_op_has_map(&job->op);
+    job->search.noise = is_known ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;
     if (lw_options_given(given, "noise"))
         job->search.noise = (enum lw_noise)lw_options_choice(given, "noise");
-    if (job->whitening && job->search.noise == LW_NOISE_ENERGY)
-        return lw_fail(err, LW_EUSAGE, "--noise energy is for white noise, but the noise behind whitened filters is 1: give "
-                       "--noise given, measured or rms");
+    if (is_known && job->search.noise == LW_NOISE_ENERGY)
+        return lw_fail(err, LW_EUSAGE, "--noise energy is for white noise, but the noise behind %s is 1: give --noise given, "
+                       "measured or rms", job->whitening ? "whitened filters" : "weighted pixels");
     job->search.most_peaks = lw_options_int(given, "max-peaks");
     job->search.first_time = job->search.time_step = NAN;
     return LW_OK;

@@ -173,10 +173,11 @@ static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct 
     (void)((rc = choose_part(options, each, err)) || (rc = check_names(each, err)));
     if (rc == LW_OK && !ops->is_isolated && lw_options_given(options, "beside"))
         rc = lw_fail(err, LW_EUSAGE, "--beside goes without --each, which finds the files beside each one by itself");
-    /* A mask covers its own file only, so that a run with a mask uses no neighbours. */
+    /* A mask or map covers its own file only, so that a run with one uses no neighbours. */
     const bool is_beside = lw_options_choice(options, "each") == LW_EACH_FILE && each->groups.n > 1 && !ops->is_isolated &&
                            !lw_options_flag(options, "isolated") && !is_given(ops, options, "mask") &&
-                           !is_given(ops, options, "good-data");
+                           !is_given(ops, options, "good-data") && !is_given(ops, options, "noise-map") &&
+                           !is_given(ops, options, "weight-map");
     lw_choice_expect(each->groups.n);
     lw_options_clear(options, "each");
     lw_options_clear(options, "part");

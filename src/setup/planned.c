@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void lw_plan_row(const char *name, const char *text) { printf("%-16s%s\n", name, text); }
 
@@ -27,6 +28,10 @@ void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
         printf(", %" PRId64 " pixels a row\n", width);
     else
         printf(", %s\n", job->op.layout == LW_TIME_FAST ? "time fast" : "time slow");
+    for (int i = 1; i < job->n_inputs; i++)
+        if (strcmp(job->input_names[i], "map") == 0)
+            printf("%-16s%s, %s\n", "map", lw_escape(lw_dataset_name(&job->inputs[i]).text, "", name, sizeof name),
+                   lw_type_text(job->inputs[i].type, type));
     lw_plan_row("", job->summary);
     lw_plan_row("engine", setup->engine_text);
     if (setup->engine_times[0])

@@ -252,6 +252,7 @@ void lw_setup_close(struct lw_setup *setup)
     if (setup->job.ops)
         setup->job.ops->release(&setup->job);
     lw_engine_destroy(setup->engine);
+    lw_reader_close(setup->map);
     lw_reader_close(setup->reader);
     lw_pool_destroy(setup->pool);
 }
@@ -318,5 +319,7 @@ int lw_setup_check_inputs(const struct lw_setup *setup, struct lw_error *err)
     const struct lw_dataset_info *const input = lw_reader_info(setup->reader);
     if (rc == LW_OK && (input->n_files > 1 || input->before > 0 || input->after > 0))
         rc = lw_reader_check_unchanged(setup->reader, err);
+    if (rc == LW_OK && setup->map && lw_reader_info(setup->map)->n_files > 1)
+        rc = lw_reader_check_unchanged(setup->map, err);
     return lw_comm_agree(setup->comm, rc, err);
 }

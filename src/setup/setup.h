@@ -52,6 +52,7 @@ struct lw_setup {
     const struct lw_options *options;   /* borrowed */
     struct lw_pool *pool;               /* owned; I/O threads; NULL with --io collective */
     struct lw_reader *reader;           /* owned; reader of the input; uses `pool` */
+    struct lw_reader *map;              /* owned; reader of the map of weights, opened by stream.c; NULL: none */
     struct lw_mask *mask;               /* mask of a streamed run, opened and closed by stream.c; NULL: none */
     const struct lw_engine_type *engine_type;
     int given_cores;                /* CPU cores of this rank before it is pinned near its device */

@@ -7,7 +7,7 @@ double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *
 {
     const int64_t row = lw_search_stretch(spec->search, c->index) * spec->n_channels + c->channel;
     const double noise = spec->search->noise ? spec->search->noise[row * spec->n_filters + c->filter] : 1;
-    return noise > 0 ? hypot(c->re, c->im) / noise : 0;
+    return noise > 0 ? hypot(c->re, spec->has_errors ? 0 : c->im) / noise : 0;
 }
 
 /* ---- orders -------------------------------------------------------------------------------------------------------- */

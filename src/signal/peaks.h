@@ -22,6 +22,7 @@ struct lw_peaks_spec {
     int64_t first, end;                 /* the piece, in outputs; the crossings also cover `cluster` outputs before and after it */
     bool is_image;                      /* outputs are pixels and `index` is the row: neighbours lie within +- cluster rows and
                                            columns of the same channel; there is one filter */
+    bool has_errors;                    /* y is real, and `im` of a crossing is the error of its flux */
 };
 
 /** Choose the peaks of the piece among its crossings, sorted by index, channel, filter and column. The choice depends neither on

@@ -21,6 +21,7 @@
 #include "base/integers.h"
 #include "base/leave.h"
 #include "base/memory.h"
+#include "stream/map.h"
 #include "stream/pipeline.h"
 #include "stream/search/candidates.h"
 #include "stream/search/mask.h"
@@ -35,6 +36,7 @@ struct lw_loop {
     struct lw_sinks sinks;
     struct lw_listeners listeners;
     struct lw_stream_window *window;
+    struct lw_map *map;                 /* NULL: no map of weights */
     struct lw_halo *halo;
     struct lw_pipeline *pipeline;
     struct lw_candidates *candidates;   /* NULL: no search for peaks */
@@ -96,6 +98,7 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
     int rc;
     if ((rc = lw_reader_select(setup->reader, &view, err)) ||
         (rc = lw_window_create(&window, &loop->window, err)) ||
+        (rc = lw_map_create(setup->map, &setup->job, plan, &loop->map, err)) ||
         (rc = lw_halo_create(setup->comm, &halo, &loop->halo, err)) ||
         (rc = open_pipeline(loop, err)))
         return rc;
@@ -148,6 +151,7 @@ void lw_loop_destroy(struct lw_loop *loop)
     /* Reads and writes in progress still use the memory: wait for them first. */
     if (loop->window)
         lw_window_end(loop->window, NULL);
+    lw_map_destroy(loop->map);
     while (loop->n_writing > 0)
         end_oldest(loop, NULL);
     lw_candidates_destroy(loop->candidates);
@@ -243,6 +247,8 @@ static void begin_read(struct lw_loop *loop, int64_t round)
     loop->reading.rc = lw_halo_needs_prologue(loop->halo, round) ? read_prologue(loop, &block, err) : LW_OK;
     if (loop->reading.rc == LW_OK)
         loop->reading.rc = lw_window_begin(loop->window, &loop->reading.part, err);
+    if (loop->reading.rc == LW_OK)
+        loop->reading.rc = lw_map_begin(loop->map, &loop->reading.part, loop->reading.slot->map, err);
     loop->report->seconds[LW_LOOP_READ] += own_clock(loop, LW_LANE_READ) - start;
 }
 
@@ -254,7 +260,8 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
         *err = loop->reading.err;
         return loop->reading.rc;
     }
-    const int rc = lw_window_end(loop->window, err);
+    int rc = lw_window_end(loop->window, err);
+    rc = rc ? rc : lw_map_end(loop->map, err);
     const struct lw_samples_view view = view_of(loop, part);
     if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* the engine also counts copies */
         early_of(loop, loop->reading.slot)->n_not_finite -=

@@ -5,6 +5,7 @@
 #include "io/bytes/spool.h"
 #include "setup/choice.h"
 #include "setup/planned.h"
+#include "stream/map.h"
 #include "stream/search/candidates.h"
 #include "stream/search/mask.h"
 #include "stream/search/noise.h"
@@ -51,11 +52,11 @@ static double count_values(const struct lw_job *job, const struct lw_plan *plan)
            (double)lw_plan_output_values(plan);
 }
 
-/* Return the bytes in a slot for one sample of one channel: input and products. */
+/* Return the bytes in a slot for one sample of one channel: input, map and products. */
 static int64_t sample_slot_bytes(const struct lw_job *job, const struct lw_op_plan *op)
 {
     const int64_t samples = 1 << 20;    /* an average over many samples: some products have fewer elements than samples */
-    int64_t bytes = lw_plan_input_bytes(job, op);
+    int64_t bytes = lw_plan_input_bytes(job, op) + lw_divide_up(lw_op_map_bytes(&job->op, op, samples, 1), samples);
     for (int p = 0; p < op->n_products; p++)
         bytes += lw_divide_up(lw_op_product_bytes(op, p, samples, 1), samples);
     return bytes;
@@ -120,7 +121,8 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
         growing += plan->op.products[p].n_planes == 0 ? LW_SPOOL_BYTES : 0;
     const bool may_aggregate = spec->n_io_threads == 0 && lw_comm_node_size(spec->comm) < lw_comm_size(spec->comm);
     plan->bytes.files = (may_aggregate ? LW_AGGREGATE_BYTES : 0) + LW_FILE_LAYER_BYTES +
-                        lw_reader_bytes(spec->reader, &view) + pieces_of_write(plan, job) * bytes_per_piece +
+                        lw_reader_bytes(spec->reader, &view) + lw_map_bytes(spec->map, job, plan) +
+                        pieces_of_write(plan, job) * bytes_per_piece +
                         lw_comm_max(spec->comm, spec->n_io_threads * stack_bytes + lw_store_bytes(spec->n_io_threads)) + growing +
                         lw_comm_max(spec->comm, lw_sums_bytes(plan, job, spec->n_io_threads));
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window) + lw_mask_bytes(spec->mask, job, plan);
@@ -156,7 +158,8 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
 static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
-    plan->input_bytes = job->n_samples * job->op.n_channels * lw_plan_input_bytes(job, &plan->op);
+    plan->input_bytes = job->n_samples * job->op.n_channels * lw_plan_input_bytes(job, &plan->op) + 
+                        lw_map_input_bytes(spec->map, job);
     const struct lw_block whole = {.count = job->n_outputs};
     plan->output_bytes = 0;
     for (int p = 0; p < plan->op.n_products; p++) {
@@ -422,7 +425,7 @@ int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_err
 {
     const struct lw_plan_spec spec = {
         .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader,
-        .mask = setup->mask, .limits = setup->limits, .split = (enum lw_split)lw_options_choice(setup->options, "split"),
+        .map = setup->map, .mask = setup->mask, .limits = setup->limits, .split = (enum lw_split)lw_options_choice(setup->options, "split"),
         .n_io_threads = setup->pool ? lw_pool_threads(setup->pool) : 0,
     };
     const int rc = lw_plan_make(&spec, plan, err);

@@ -41,6 +41,7 @@ struct lw_plan_spec {
     const struct lw_job *job;
     const struct lw_engine *engine;
     const struct lw_reader *reader;
+    const struct lw_reader *map;        /* NULL: no map of weights */
     const struct lw_mask *mask; /* NULL: no mask */
     struct lw_limits limits;
     enum lw_split split;

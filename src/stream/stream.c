@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/leave.h"
 #include "base/memory.h"
+#include "job/weights.h"
 #include "resume/stop.h"
 #include "setup/result.h"
 #include "stream/loop.h"
@@ -58,12 +59,13 @@ static int open_report(struct stream *run, struct lw_comm *comm, struct lw_error
     return lw_report_open(&run->report, comm, stages, err);
 }
 
-static int open_mask(struct lw_setup *setup, struct lw_error *err)
+static int open_more(struct lw_setup *setup, struct lw_error *err)
 {
-    return lw_mask_open(setup->comm, setup->reader, &setup->job, &setup->mask, err);
+    const int rc = lw_mask_open(setup->comm, setup->reader, &setup->job, &setup->mask, err);
+    return rc ? rc : lw_weights_open(setup->comm, setup->options, setup->reader, setup->pool, &setup->job, &setup->map, err);
 }
 
-static const struct lw_setup_way streamed_way = {.open_more = open_mask, .model = lw_plan_model};
+static const struct lw_setup_way streamed_way = {.open_more = open_more, .model = lw_plan_model};
 
 static int ended(enum lw_start_stage stage, int rc)
 {

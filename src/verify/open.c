@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/proc.h"
 #include "io/format.h"
+#include "job/weights.h"
 #include "sfft/number.h"
 #include "stream/search/noise.h"
 
@@ -169,6 +170,7 @@ static struct lw_verify_shape shape_conv2d(const struct lw_job *job)
         .ahead_rows = c->look_ahead_rows, .ahead_columns = c->look_ahead_columns,
         .columns = c->columns, .output_columns = c->output_columns,
         .outside = c->outside, .post = {.every = c->every}, .search = &c->search, .is_image = true,
+        .is_weighted = lw_op_is_weighted(&job->op),
     };
 }
 
@@ -205,11 +207,12 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
     shape->segment_rows = lw_max64(shape->segment_rows, shape->tap_rows);
     shape->segment_columns = lw_min64(lw_max64(shape->segment_columns, shape->tap_columns), shape->columns + shape->tap_columns);
     shape->segment_values = (double)shape->segment_rows * (double)shape->segment_columns;
-    if (!(shape->promises = lw_alloc_array(shape->n_filters, sizeof *shape->promises, "promised errors", err)))
+    if (!(shape->promises = lw_alloc_array(2 * shape->n_filters, sizeof *shape->promises, "promised errors", err)))
         return LW_ESYSTEM;
     const double n = shape->is_image ? fmax(shape->segment_values, 256) : shape->segment_values;
     for (int f = 0; f < shape->n_filters; f++)
-        shape->promises[f] = lw_verify_promise(verify, f, n);
+        for (int squares = 0; squares <= shape->is_weighted; squares++)
+            shape->promises[2 * f + squares] = lw_verify_promise(verify, f, n, squares);
     return LW_OK;
 }
 
@@ -254,7 +257,10 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
         if ((rc = open_input(verify, err)))
             return rc;
     }
-    if ((rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) || (rc = check_packing(verify, err)) ||
+    if ((rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) ||
+        (rc = lw_weights_open(verify->comm, verify->request->options, verify->reader, verify->pool, &verify->job,
+                              &verify->map_reader, err)) ||
+        (rc = check_packing(verify, err)) ||
         (rc = check_sizes(verify, err)) || (rc = take_measured(verify, err)))
         return rc;
     lw_reader_use(verify->reader, verify->pool);
@@ -272,6 +278,9 @@ void lw_verify_close(struct lw_verify *verify)
     lw_free(verify->shape.promises);
     if (verify->job.ops)
         verify->job.ops->release(&verify->job);
+    lw_map_destroy(verify->map);
+    lw_free(verify->raw_map);
+    lw_reader_close(verify->map_reader);
     lw_mask_close(verify->mask);
     lw_reader_close(verify->reader);
     lw_pool_destroy(verify->pool);

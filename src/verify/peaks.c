@@ -86,11 +86,15 @@ static void check_value(const struct table *table, const struct lw_verify_sample
     const bool is_single = verify->job.op.precision == LW_SINGLE;
     const struct lw_type type = {.scalar = is_single ? LW_FLOAT32 : LW_FLOAT64,
                                  .is_complex = verify->job.op.input.is_complex || verify->shape.parts == 2};
-    const double sigma = lw_verify_sigma(verify, peak->channel, peak->filter, peak->row), ratio = cabs(peak->value) / sigma;
+    const bool has_errors = verify->shape.is_weighted;        /* then the imaginary part is the error of the flux */
+    const double complex value = has_errors ? creal(peak->value) : peak->value;
+    const double sigma = lw_verify_sigma(verify, peak->channel, peak->filter, peak->row), ratio = cabs(value) / sigma;
     const double epsilon = is_single ? 1e-6 : 1e-14;
     char where[160], got[64];
     lw_verify_where(verify, peak->filter, peak->channel, peak->row, peak->column, where);
-    lw_verify_compare(verify, type, 0, peak->value, y, where, report);
+    lw_verify_compare(verify, type, 0, value, y, where, report);
+    if (has_errors && !(fabs(cimag(peak->value) - y->error) <= 1e-3 * y->error))
+        lw_verify_count(report, NAN, "%s: an error of %.9g instead of %.9g", where, cimag(peak->value), y->error);
     if (!(fabs(peak->snr - ratio) <= epsilon * ratio))
         lw_verify_count(report, NAN, "%s: an SNR of %.9g instead of %.9g", where, peak->snr, ratio);
     if (!(peak->snr >= verify->shape.search->threshold * (1 - epsilon)))

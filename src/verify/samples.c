@@ -32,8 +32,12 @@ int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw
     const struct lw_verify_shape *const shape = &verify->shape;
     const int64_t bytes = shape->columns * (int64_t)lw_type_bytes(verify->job.op.input);
     lw_window_destroy(verify->window);
+    lw_map_destroy(verify->map);
     lw_free(verify->raw);
+    lw_free(verify->raw_map);
     verify->window = NULL;
+    verify->map = NULL;
+    verify->raw_map = NULL;
     verify->plan = (struct lw_plan){
         .op = {.halo = shape->tap_rows - 1, .input_width = shape->columns}, .rounds = {.slice = most_rows, .group = 1}, .depth = 1,
         .chunks = LW_CHUNKS_IN_PLACE,
@@ -47,7 +51,10 @@ int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw
         rc = lw_window_create(&window, &verify->window, err);
     if (rc == LW_OK && verify->mask)
         rc = lw_mask_start(verify->mask, &verify->job, &verify->plan, err);
-    return rc;
+    const int64_t map_bytes = shape->columns * (int64_t)lw_type_bytes(verify->job.op.conv2d.map);
+    if (rc == LW_OK && verify->map_reader && !(verify->raw_map = lw_alloc_array(most_rows, (size_t)map_bytes, "weights", err)))
+        rc = LW_ESYSTEM;
+    return rc ? rc : lw_map_create(verify->map_reader, &verify->job, &verify->plan, &verify->map, err);
 }
 
 /* Read rows [begin, end) of a channel into verify->raw, with zeros for masked rows. */
@@ -56,7 +63,8 @@ static int read_rows(struct lw_verify *verify, int64_t channel, int64_t begin, i
     const struct lw_window_part part = {
         .begin = begin, .end = end, .channel = channel, .n_channels = 1, .into = verify->raw, .into_axis = end - begin,
     };
-    const int rc = lw_window_read(verify->window, &part, err);
+    int rc = lw_window_read(verify->window, &part, err);
+    (void)(rc || (rc = lw_map_begin(verify->map, &part, verify->raw_map, err)) || (rc = lw_map_end(verify->map, err)));
     return rc || !verify->mask ? rc : lw_mask_apply(verify->mask, 0, &part, err);
 }
 
@@ -78,12 +86,32 @@ static bool is_bad(const struct lw_verify *verify, double complex value)
     return !isfinite(re) || !isfinite(im);
 }
 
+/* Return the weight of value i of verify->raw, which is not that of a pixel beyond the sides. */
+static double weight_at(const struct lw_verify *verify, int64_t i)
+{
+    const struct lw_conv2d_spec *const c = &verify->job.op.conv2d;
+    const double number = lw_type_number(c->map, verify->raw_map, i);
+    const double weight = c->weights == LW_WEIGHTS_SIGMA ? 1 / (number * number) : number;
+    const bool counts = number > 0 && isfinite(number) && isfinite(weight) && !is_bad(verify, value_at(verify, i));
+    return counts ? weight : 0;
+}
+
+/* Return what the rms values of segments are made of: value i of verify->raw, or with weights the weighted pixel or the weight. */
+static double complex level_at(const struct lw_verify *verify, int64_t i, bool of_weights)
+{
+    const double complex value = value_at(verify, i);
+    if (is_bad(verify, value))
+        return 0;
+    return !verify->shape.is_weighted ? value : of_weights ? weight_at(verify, i) : weight_at(verify, i) * value;
+}
+
 /* ---- rms values of the input around outputs -------------------------------------------------------------------- */
 
 struct cells {
     int64_t rows, columns;     /* input values of a cell */
     int64_t n_rows, n_columns; /* numbers of cells */
     double *energy;            /* [n_rows x n_columns] */
+    bool of_weights;
     double *repeats;           /* [columns of the input], how often each column occurs in a row continued beyond both ends */
 };
 
@@ -93,10 +121,9 @@ static void add_energy(const struct lw_verify *verify, int64_t n_rows, int64_t f
     const int64_t columns = verify->shape.columns;
     for (int64_t row = 0; row < n_rows; row++)
         for (int64_t column = 0; column < columns; column++) {
-            const double complex value = value_at(verify, row * columns + column);
-            if (!is_bad(verify, value))
-                cells->energy[(first_row + row) / cells->rows * cells->n_columns + column / cells->columns] +=
-                    cells->repeats[column] * (creal(value) * creal(value) + cimag(value) * cimag(value));
+            const double complex value = level_at(verify, row * columns + column, cells->of_weights);
+            cells->energy[(first_row + row) / cells->rows * cells->n_columns + column / cells->columns] +=
+                cells->repeats[column] * (creal(value) * creal(value) + cimag(value) * cimag(value));
         }
 }
 
@@ -127,6 +154,7 @@ static double covered(const struct cells *cells, int64_t row, int64_t column)
 
 static void raise_levels(const struct lw_verify_shape *shape, const struct cells *cells, struct lw_verify_samples *samples)
 {
+    double *const levels = cells->of_weights ? samples->weight_levels : samples->levels;
     for (int64_t column = 0; column < cells->n_columns; column++) {
         double most = 0;
         for (int64_t row = 0; row < cells->n_rows; row++)
@@ -135,7 +163,7 @@ static void raise_levels(const struct lw_verify_shape *shape, const struct cells
         const int64_t first = lw_max64(0, column - NEAR * CELLS);
         const int64_t last = lw_min64(samples->n_levels - 1, column + COVER + NEAR * CELLS);
         for (int64_t k = first; k <= last; k++)
-            samples->levels[k] = fmax(samples->levels[k], level);
+            levels[k] = fmax(levels[k], level);
     }
 }
 
@@ -155,7 +183,8 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
     cells.energy = lw_alloc_array(cells.n_rows * cells.n_columns, sizeof *cells.energy, "energies", err);
     cells.repeats = lw_alloc_array(shape->columns, sizeof *cells.repeats, "columns", err);
     samples->levels = lw_alloc_array(cells.n_columns, sizeof *samples->levels, "levels", err);
-    int rc = cells.energy && cells.repeats && samples->levels ? LW_OK : LW_ESYSTEM;
+    samples->weight_levels = lw_alloc_array(cells.n_columns, sizeof *samples->levels, "levels", err);
+    int rc = cells.energy && cells.repeats && samples->levels && samples->weight_levels ? LW_OK : LW_ESYSTEM;
     /* If a kernel is wider than the image, a segment contains the same columns several times. */
     for (int64_t column = 1 - shape->tap_columns; rc == LW_OK && column < shape->columns + shape->tap_columns - 1; column++) {
         const bool is_inside = column >= 0 && column < shape->columns;
@@ -165,8 +194,9 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
     }
     for (int64_t k = 0; rc == LW_OK && k < samples->n_levels; k++)
         samples->levels[k] = fabs(shape->outside);
-    for (int pass = 0; rc == LW_OK && pass <= is_paired; pass++) {
-        rc = read_energy(verify, pass ? other : samples->channel, begin, end, &cells, err);
+    for (int pass = 0; rc == LW_OK && pass <= (is_paired || shape->is_weighted); pass++) {
+        cells.of_weights = pass == 1 && shape->is_weighted;
+        rc = read_energy(verify, pass && is_paired ? other : samples->channel, begin, end, &cells, err);
         if (rc == LW_OK)
             raise_levels(shape, &cells, samples);
     }
@@ -187,7 +217,9 @@ int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int
     const int64_t n = (samples->end - samples->begin) * shape->columns;
     samples->values = lw_alloc_array(n, sizeof *samples->values, "samples of the input", err);
     samples->marks = lw_alloc_array(n, 1, "samples of the input", err);
-    if (!samples->values || !samples->marks)
+    if (shape->is_weighted)
+        samples->weights = lw_alloc_array(n, sizeof *samples->weights, "weights", err);
+    if (!samples->values || !samples->marks || (shape->is_weighted && !samples->weights))
         return LW_ESYSTEM;
     int rc;
     if ((rc = find_levels(verify, samples, err)) || (rc = read_rows(verify, channel, samples->begin, samples->end, err)))
@@ -202,6 +234,8 @@ int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int
             const bool bad = is_bad(verify, value);
             samples->marks[i] = (unsigned char)((bad ? LW_MARK_BAD : 0) | (masked ? LW_MARK_MASKED : 0));
             samples->values[i] = bad ? 0 : value;
+            if (shape->is_weighted)
+                samples->weights[i] = row < 0 || row >= shape->n_rows ? 0 : weight_at(verify, i);
         }
     }
     return LW_OK;
@@ -211,6 +245,8 @@ void lw_verify_samples_release(struct lw_verify_samples *samples)
 {
     lw_free(samples->values);
     lw_free(samples->marks);
+    lw_free(samples->weights);
     lw_free(samples->levels);
+    lw_free(samples->weight_levels);
     *samples = (struct lw_verify_samples){0};
 }

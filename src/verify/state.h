@@ -6,6 +6,7 @@
 #pragma once
 
 #include "io/notes/notes.h"
+#include "stream/map.h"
 #include "stream/plan.h"
 #include "stream/search/mask.h"
 #include "verify/verify.h"
@@ -35,7 +36,9 @@ struct lw_verify_shape {
     bool is_image;
     int64_t segment_rows, segment_columns; /* size of a segment, or of a direct sum's taps; its outputs share rounding errors */
     double segment_values;                 /* values in a segment: its energy divided by these is its mean square */
-    double *promises;                      /* owned; [n_filters], error bound of outputs whose segment has an rms value of 1 */
+    bool is_weighted;    /* y is a signal-to-noise ratio of weighted pixels (struct lw_conv2d_spec) */
+    double *promises;                      /* owned; [n_filters][2], error bound of outputs whose segment has an rms value of 1: of
+                                              the filter, and of its squares if is_weighted */
 };
 
 /* Findings on one dataset: a line of the table that is printed. */
@@ -62,6 +65,9 @@ struct lw_verify {
     struct lw_pool *pool;         /* owned */
     struct lw_reader *reader;
     struct lw_mask *mask;     /* owned; NULL: none */
+    struct lw_reader *map_reader; /* owned; NULL: no map of weights */
+    struct lw_map *map;       /* owned; set by lw_verify_open_window */
+    char *raw_map;            /* owned; the map of the rows in `raw` */
     struct lw_stream_window *window; /* owned; set by lw_verify_open_window */
     struct lw_plan plan;      /* plan for `window` and `mask`; only fields that these use are set */
     double *taps;             /* owned; filters in float64; NULL: there are none, or the job has them */
@@ -101,7 +107,9 @@ struct lw_verify_samples {
     int64_t channel, begin, end;     /* rows [begin, end), as positions in the view */
     double complex *values;          /* [(end - begin) x columns]; 0 where masked or not finite */
     unsigned char *marks;            /* LW_MARK_... of each value */
+    double *weights;                 /* [(end - begin) x columns], 0 beyond the sides; NULL: pixels have no weights */
     double *levels;                  /* [n_levels], for each group of output columns: largest rms value of a segment */
+    double *weight_levels;           /* the same of the weights; `levels` then are those of weighted pixels */
     int64_t n_levels, level_columns; /* number of groups; columns of a group */
 };
 
@@ -125,6 +133,7 @@ struct lw_verify_truth {
     double complex value;
     bool is_nan;
     double allowed; /* allowed error of the value before it is rounded to its stored type */
+    double error;   /* weighted pixels: error of the flux, 1 / sqrt(B) */
 };
 
 /** Compute y for a filter at (row, column), in the channel of `samples`. */
@@ -146,8 +155,9 @@ bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verif
 double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filter, int64_t row);
 
 /** Return the error bound of y behind a filter, for a segment with an rms value of 1: 6 times the guaranteed rms error.
- * @param n  N of the guarantee: values that are transformed together, or taps of a direct sum */
-double lw_verify_promise(const struct lw_verify *verify, int filter, double n);
+ * @param n        N of the guarantee: values that are transformed together, or taps of a direct sum
+ * @param squares  the taps' squares are the filter */
+double lw_verify_promise(const struct lw_verify *verify, int filter, double n, bool squares);
 
 static inline double lw_verify_larger(double a, double b) { return isnan(a) || isnan(b) ? (double)NAN : fmax(a, b); }
 

@@ -74,16 +74,47 @@ static struct sums sum_taps(const struct lw_verify_shape *shape, const struct lw
     return sums;
 }
 
+/* Compute y of weighted pixels, A / sqrt(B). Its error follows from those of A and B. */
+static struct lw_verify_truth weighted(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
+                                       int64_t row, int64_t column, int64_t level)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    long double a = 0, b = 0;
+    bool covers = false;
+    for (int64_t m = 0; m < shape->tap_rows; m++) {
+        const int64_t at = (row + shape->ahead_rows - m - samples->begin) * shape->columns;
+        for (int64_t n = 0; n < shape->tap_columns; n++) {
+            const int64_t inside = column + shape->ahead_columns - n;
+            const long double h = *tap(shape, filter, m, n);
+            if (inside < 0 || inside >= shape->columns || samples->weights[at + inside] == 0)
+                continue;
+            covers = true;
+            a += samples->weights[at + inside] * creal(samples->values[at + inside]) * h;
+            b += samples->weights[at + inside] * h * h;
+        }
+    }
+    const double root = (double)sqrtl(b), y = (double)a / root;
+    const double *const promises = shape->promises + 2 * filter;
+    return (struct lw_verify_truth){
+        .value = covers ? y : 0, .is_nan = !covers, .error = 1 / root,
+        .allowed = promises[0] * samples->levels[level] / root +
+                   fabs(y) * promises[1] * samples->weight_levels[level] / (2 * root * root),
+    };
+}
+
 struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
                                         int64_t row, int64_t column)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     const enum lw_nan nan = verify->job.op.nan;
+    const int64_t level =
+        lw_max64(0, lw_min64((column + shape->ahead_columns) / samples->level_columns, samples->n_levels - 1));
+    if (shape->is_weighted)
+        return weighted(verify, samples, filter, row, column, level);
     struct sums sums = shape->is_image ? sum_taps(shape, samples, filter, row, column) : sum_series(shape, samples, filter, row);
-    const int64_t level = (column + shape->ahead_columns) / samples->level_columns;
     struct lw_verify_truth truth = {
         .is_nan = sums.is_touched && nan != LW_NAN_ZERO,
-        .allowed = shape->promises[filter] * samples->levels[lw_max64(0, lw_min64(level, samples->n_levels - 1))],
+        .allowed = shape->promises[2 * filter] * samples->levels[level],
     };
     if (nan == LW_NAN_INTERPOLATE && sums.is_touched) {
         const long double weight = sums.all / sums.valid;

@@ -165,7 +165,7 @@ static struct lw_peaks_spec peaks_of(const struct lw_candidates *candidates, con
     const struct lw_search_request *const request = &candidates->spec.setup->job.search;
     return (struct lw_peaks_spec){
         .search = candidates->search, .n_channels = op->n_channels, .n_filters = lw_op_filters(op),
-        .is_image = lw_op_has_pixels(op), .first = lw_max64(part->first, request->lead),
+        .is_image = lw_op_has_pixels(op), .has_errors = lw_op_is_weighted(op), .first = lw_max64(part->first, request->lead),
         .end = lw_min64(part->first + part->count, request->lead + request->n_wanted),
     };
 }

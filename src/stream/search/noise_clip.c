@@ -223,12 +223,12 @@ static int64_t summed_of(const struct clip *clip)
     return lw_max64(lw_max64(clip->bins, SUMMED), clip->pass.n_ranks * lw_noise_pass_rows(&clip->pass));
 }
 
-static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader *reader, const struct lw_mask *mask,
-                                const struct lw_plan *run)
+static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader *reader, const struct lw_reader *map,
+                                const struct lw_mask *mask, const struct lw_plan *run)
 {
     const struct lw_job *const job = clip->pass.job;
     const int64_t all = n_stretches(clip) * job->op.n_channels * lw_op_filters(&job->op);
-    struct lw_bytes bytes = lw_noise_pass_bytes(&clip->pass, reader, mask, run);
+    struct lw_bytes bytes = lw_noise_pass_bytes(&clip->pass, reader, map, mask, run);
     bytes.host += n_bins(clip, clip->pass.group) * (int64_t)sizeof *clip->counts + clip->n_threads * scratch_bytes(clip) +
                   (2 * summed_of(clip) + all) * (int64_t)sizeof(double);
     return bytes;
@@ -237,7 +237,7 @@ static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader 
 struct lw_bytes lw_noise_clip_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan)
 {
     struct clip clip = clip_of(spec->job, spec->engine, plan, lw_comm_size(spec->comm), spec->n_io_threads);
-    return plan_clip(&clip, 0, NULL) ? (struct lw_bytes){0} : bytes_of(&clip, spec->reader, spec->mask, plan);
+    return plan_clip(&clip, 0, NULL) ? (struct lw_bytes){0} : bytes_of(&clip, spec->reader, spec->map, spec->mask, plan);
 }
 
 /* Choose as many channels at a time as fit the memory that the run needs anyway. All ranks use the smallest choice. Collective. */
@@ -251,7 +251,7 @@ static void choose_group(struct clip *clip, struct lw_setup *setup, const struct
     do {
         clip->pass.group = lw_max64(least, group);
         group = group / 2 / unit * unit;
-        const struct lw_bytes bytes = bytes_of(clip, setup->reader, setup->mask, plan);
+        const struct lw_bytes bytes = bytes_of(clip, setup->reader, setup->map, setup->mask, plan);
         fits = bytes.host <= plan->bytes.engine && bytes.pinned <= plan->bytes.pinned && bytes.device <= plan->bytes.device;
     } while (clip->pass.group > least && !fits);
     clip->pass.group = lw_comm_min(setup->comm, clip->pass.group);

@@ -76,8 +76,8 @@ static struct lw_view_spec view_of(const struct lw_noise_pass *pass, const struc
 
 static int64_t largest_block(const struct lw_noise_pass *pass) { return lw_min64(pass->blocks.length, pass->job->n_outputs); }
 
-struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const struct lw_reader *reader, const struct lw_mask *mask,
-                                    const struct lw_plan *run)
+struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const struct lw_reader *reader, const struct lw_reader *map,
+                                    const struct lw_mask *mask, const struct lw_plan *run)
 {
     const struct lw_plan plan = plan_of(pass);
     const struct lw_view_spec view = view_of(pass, &plan), its = lw_plan_view(run, pass->job);
@@ -86,6 +86,7 @@ struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const stru
     bytes.host += (1 + pass->n_ranks) * n_values(pass, pass->group) * (int64_t)sizeof(double);
     bytes.host += lw_max64(0, lw_reader_bytes(reader, &view) - lw_reader_bytes(reader, &its));
     bytes.host += lw_max64(0, lw_mask_bytes(mask, pass->job, &plan) - lw_mask_bytes(mask, pass->job, run));
+    bytes.host += lw_max64(0, lw_map_bytes(map, pass->job, &plan) - lw_map_bytes(map, pass->job, run));
     return bytes;
 }
 
@@ -103,6 +104,7 @@ int lw_noise_pass_open(struct lw_noise_pass *pass, struct lw_setup *setup, struc
          !(pass->all = lw_alloc_array(pass->n_ranks * n, sizeof *pass->all, "the noise of pieces", err))))
         return LW_ESYSTEM;
     if ((rc = lw_reader_select(setup->reader, &view, err)) || (rc = lw_window_create(&window, &pass->window, err)) ||
+        (rc = lw_map_create(setup->map, pass->job, &plan, &pass->map, err)) ||
         (rc = setup->mask ? lw_mask_start(setup->mask, pass->job, &plan, err) : LW_OK))
         return rc;
     return lw_pipeline_create(setup->engine, &pass->spec, &pass->plan.op, largest_block(pass), pass->group, pass->depth,
@@ -111,12 +113,14 @@ int lw_noise_pass_open(struct lw_noise_pass *pass, struct lw_setup *setup, struc
 
 void lw_noise_pass_close(struct lw_noise_pass *pass)
 {
+    lw_map_destroy(pass->map);
     lw_pipeline_destroy(pass->pipeline);
     lw_window_destroy(pass->window);
     lw_free(pass->mine);
     lw_free(pass->all);
     pass->pipeline = NULL;
     pass->window = NULL;
+    pass->map = NULL;
     pass->mine = pass->all = NULL;
 }
 
@@ -143,7 +147,8 @@ static int begin_block(struct lw_noise_pass *pass, int64_t k, int64_t channel, i
         .begin = first + ahead - halo, .end = first + count + ahead, .channel = channel, .n_channels = n_channels,
         .into = reading->slot->input, .into_axis = halo + count,
     };
-    return lw_window_begin(pass->window, &reading->part, err);
+    const int rc = lw_window_begin(pass->window, &reading->part, err);
+    return rc ? rc : lw_map_begin(pass->map, &reading->part, reading->slot->map, err);
 }
 
 static int collect_block(struct lw_noise_pass *pass, lw_noise_take_fn *take, void *context, struct lw_error *err)
@@ -170,6 +175,7 @@ static int make_blocks(struct lw_noise_pass *pass, struct lw_setup *setup, int64
         if (rc == LW_OK && lw_pipeline_submitted(pass->pipeline) > 0 && lw_pipeline_is_full(pass->pipeline))
             rc = collect_block(pass, take, context, err);
         rc = rc ? rc : lw_window_end(pass->window, err);
+        rc = rc ? rc : lw_map_end(pass->map, err);
         if (rc == LW_OK && setup->mask)
             rc = lw_mask_apply(setup->mask, lw_pipeline_number(pass->pipeline, reading.slot), &reading.part, err);
         rc = rc ? rc : lw_pipeline_submit(pass->pipeline, reading.slot, &reading.block, err);

@@ -4,6 +4,7 @@
  * the blocks. A pair is a channel and a filter; a row is the values of one piece of a block, one value for each pair. */
 #pragma once
 
+#include "stream/map.h"
 #include "stream/pipeline.h"
 #include "stream/plan.h"
 
@@ -30,6 +31,7 @@ struct lw_noise_pass {
     int depth;                  /* slots, the most blocks in progress at a time */
     struct lw_plan plan;        /* plan of the run, with the operation of this pass */
     struct lw_stream_window *window;
+    struct lw_map *map;         /* NULL: no map of weights */
     struct lw_pipeline *pipeline;
 };
 
@@ -46,9 +48,9 @@ int64_t lw_noise_pass_rows(const struct lw_noise_pass *pass);
 /** Return the number of pairs of n_channels channels and the filters of the pass. */
 int64_t lw_noise_pass_pairs(const struct lw_noise_pass *pass, int64_t n_channels);
 
-/** Return the bytes that lw_noise_pass_open takes; of reader and mask, only the bytes beyond those that the run takes, too. */
-struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const struct lw_reader *reader, const struct lw_mask *mask,
-                                    const struct lw_plan *run);
+/** Return the bytes that lw_noise_pass_open takes; of reader, map and mask, only the bytes beyond those that the run takes, too. */
+struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const struct lw_reader *reader, const struct lw_reader *map,
+                                    const struct lw_mask *mask, const struct lw_plan *run);
 
 /** Open a pass: buffers, window, pipeline. Selects another view of the reader. Close the pass even after an error. */
 int lw_noise_pass_open(struct lw_noise_pass *pass, struct lw_setup *setup, struct lw_error *err);

@@ -81,7 +81,7 @@ struct lw_bytes lw_noise_rms_bytes(const struct lw_plan_spec *spec, const struct
     struct rms rms;
     if (plan_rms(spec->job, spec->engine, plan, lw_comm_size(spec->comm), &rms, NULL))
         return (struct lw_bytes){0};
-    return lw_noise_pass_bytes(&rms.pass, spec->reader, spec->mask, plan);
+    return lw_noise_pass_bytes(&rms.pass, spec->reader, spec->map, spec->mask, plan);
 }
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
