@@ -67,10 +67,10 @@ static const struct lw_option options[] = {
              "image (on a GPU: of large tiles in three passes). separable: two passes, if the kernel is the product of a column "
              "and a row. padded: one transform of the whole padded image, or of few bands where it is very large; it suits kernels "
              "of thousands of rows, and takes memory for the image. 'lapwing plan conv2d' shows what auto chooses."},
-    {.name = "padding", .kind = LW_OPTION_CHOICE, .choices = "smooth|paper", .fallback = "smooth",
+    {.name = "padding", .kind = LW_OPTION_CHOICE, .choices = "smooth|paper", .fallback = "smooth", .is_rare = true,
      .help = "Size of the transforms of --algorithm padded. smooth: the image and the kernel, rounded up to 2^a 3^b 5^c 7^d. "
              "paper: to a power of two up to 1024, above to a multiple of 512 (Podlozhnyuk, NVIDIA, 2007)."},
-    {.name = "band", .kind = LW_OPTION_INT, .argument = "ROWS", .minimum = 1, .maximum = 9e18,
+    {.name = "band", .kind = LW_OPTION_INT, .argument = "ROWS", .minimum = 1, .maximum = 9e18, .is_rare = true,
      .help = "Most rows of the result that a transform of --algorithm padded makes. Bands take less memory than the whole image, "
              "and several ranks can share them. Default: all rows, if the padded image has less than 2 GB, else as many."},
     {.name = "start", .group = LW_GROUP_PART, .kind = LW_OPTION_INT, .argument = "ROW", .fallback = "0", .minimum = 0,

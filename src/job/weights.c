@@ -47,7 +47,10 @@ static void set_kind(struct lw_job *job, enum lw_map_kind kind)
     job->op.conv2d.weights = kind == LW_MAP_SIGMA ? LW_WEIGHTS_SIGMA : LW_WEIGHTS_INVERSE;
 }
 
-static const char *option_of(const struct lw_options *given) { return lw_options_given(given, "noise-map") ? "noise-map" : "weight-map"; }
+static const char *option_of(const struct lw_options *given)
+{
+    return lw_options_given(given, "noise-map") ? "noise-map" : "weight-map";
+}
 
 int lw_weights_choose(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
@@ -101,8 +104,8 @@ static int find_beside(const struct lw_dataset_info *input, struct finding *find
         return rc;
     if (finding->best < N_KNOWN)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "--weight-map auto: no dataset beside %.600s has the name of a map, such as IVAR, ERR, WHT or DQ: "
-                   "name the map as FILE:/dataset", lw_dataset_name(input).text);
+    return lw_fail(err, LW_EDATA, "--weight-map auto: no dataset beside %.600s has the name of a map, such as IVAR, ERR, WHT or "
+                   "DQ: name the map as FILE:/dataset", lw_dataset_name(input).text);
 }
 
 /* Return the names of the map of each file of the input, as a text for struct lw_reader_request; NULL: no memory. */

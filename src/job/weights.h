@@ -1,4 +1,4 @@
-/* weights.h - weights of an image's pixels, from a map: a second input of the image's size, which --noise-map or --weight-map names.
+/* weights.h - weights of an image's pixels, from a map: a second input of its size, which --noise-map or --weight-map names.
  *
  * A map has a number for each pixel of each image. A map of one image serves all images of a stack. Its name may tell what it holds
  * (ERR, IVAR, DQ ...). It may consist of several files, which are joined as those of the input. stream/map.h reads it. */
@@ -6,20 +6,20 @@
 
 #include "job/job.h"
 
-#define LW_WEIGHTS_OPTIONS                                                                                                         \
-    {.name = "noise-map", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",                                                    \
-     .help = "Noise (sigma) of each pixel: outputs become a matched filter's signal-to-noise ratios. With w = 1 / sigma^2 they "      \
-             "are conv(w x, k) / sqrt(conv(w, k^2)): the flux of a source of the kernel's shape k over the error of that flux. "      \
-             "Pixels that are not finite, or whose sigma is not finite or not above 0, have weight 0, as those beyond the sides "     \
-             "have, whatever --boundary says. Where the kernel covers no others, the output is NaN. The map has the shape of the "    \
-             "input; a map of one image serves all of a stack. It may have any format and type. Peaks then have sigma 1, unless "     \
-             "--noise says otherwise."},                                                                                              \
-    {.name = "weight-map", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset|auto",                                              \
-     .help = "Weight of each pixel, 1 / sigma^2, in place of --noise-map. 0 leaves a pixel out. auto looks in the input's own "       \
-             "file, beside the image, for a name that tells what a map holds: weights (IVAR, INVVAR, WGT, WHT, WEIGHT), sigma (ERR, " \
-             "ERROR, SIGMA, RMS, STDDEV, NOISE), variances (VAR, VARIANCE) or marks of bad pixels other than 0 (DQ, MASK, MSK, "      \
-             "FLAG). FITS extensions have the image's EXTVER. Weights that are only relative, as exposure times are, need --noise "   \
-             "measured for a --threshold in sigmas."}
+#define LW_WEIGHTS_OPTIONS                                                                                                      \
+    {.name = "noise-map", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",                                                 \
+     .help = "Noise (sigma) of each pixel. Outputs then are signal-to-noise ratios of a matched filter. With the weights w = 1 / " \
+             "sigma^2 they are conv(w x, k) / sqrt(conv(w, k^2)). This is the flux of a source with the kernel's shape k, "     \
+             "over the error of that flux. Pixels beyond the sides have weight 0, whatever --boundary is. So have pixels "      \
+             "that are not finite, or whose sigma is not finite or not above 0. An output whose kernel covers no others "       \
+             "is NaN. The map has the shape of the input. A map of one image serves all of a stack. Format and type are "       \
+             "free, and several files are joined as those of --input. Peaks then have sigma 1 by default: see --noise."},       \
+    {.name = "weight-map", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset|auto",                                           \
+     .help = "Weight of each pixel, 1 / sigma^2, in place of --noise-map. A weight of 0 leaves the pixel out. auto: the dataset "  \
+             "beside the image in its file, with the same EXTVER in FITS, whose name is one of these. IVAR, INVVAR, WGT, WHT, "    \
+             "WEIGHT hold weights; ERR, ERROR, SIGMA, RMS, STDDEV, NOISE sigma; VAR, VARIANCE sigma^2; DQ, MASK, MSK, FLAG are "   \
+             "not 0 where a pixel is bad. Relative weights, such as exposure times, need --noise measured for a --threshold in "   \
+             "sigmas."}
 
 /** Read --noise-map and --weight-map into job->map and the operation. LW_EUSAGE: they contradict each other or --nan. LW_ECONFIG:
  * pixels or kernel are complex. */

@@ -425,7 +425,8 @@ int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_err
 {
     const struct lw_plan_spec spec = {
         .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader,
-        .map = setup->map, .mask = setup->mask, .limits = setup->limits, .split = (enum lw_split)lw_options_choice(setup->options, "split"),
+        .map = setup->map, .mask = setup->mask, .limits = setup->limits,
+        .split = (enum lw_split)lw_options_choice(setup->options, "split"),
         .n_io_threads = setup->pool ? lw_pool_threads(setup->pool) : 0,
     };
     const int rc = lw_plan_make(&spec, plan, err);

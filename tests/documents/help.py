@@ -22,7 +22,7 @@ SCREENS, COLUMNS, PAGE, WORDS, MEAN = 100, 80, 300, 30, 17
 
 # Words that src/README.md lists as not to be used, if they have no other meaning in help; and words that give a file or an option
 # a voice.
-SHUNNED = ["recording", "data stream", "weights?", "filter sets?", "triggers?", "candidates?", "aborted", "cancelled", "says?", "said",
+SHUNNED = ["recording", "data stream", "filter sets?", "triggers?", "candidates?", "aborted", "cancelled", "says?", "said",
            "told"]
 PREPOSITIONS = {"of", "in", "on", "at", "to", "for", "from", "by", "with", "as", "into", "over", "under", "between", "before", "after",
                 "without", "within", "per", "than", "until", "about", "against", "through", "like"}

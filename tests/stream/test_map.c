@@ -1,5 +1,5 @@
-/* test_map.c - tests of maps of weights, read by 1 to 3 ranks for blocks of images: each number is the one of the file, converted by
- * its kind; rows beyond the image are 0; a map of one image serves all. HDF5 reads them, or the threads of a pool. */
+/* test_map.c - tests of maps of weights, read by 1 to 3 ranks for blocks of images: each number is the one of the file, converted
+ * by its kind; rows beyond the image are 0; a map of one image serves all. HDF5 reads them, or the threads of a pool. */
 #include "../check.h"
 #include "io/write/writer.h"
 #include "job/weights.h"
