@@ -72,7 +72,7 @@ static bool holds_whole(const struct lw_options *given, struct lw_comm *comm, co
     const int noise = lw_options_given(given, "noise") ? lw_options_choice(given, "noise") : LW_NOISE_MEASURED;
     const bool is_measured = has_noise && noise != LW_NOISE_GIVEN && noise != LW_NOISE_ENERGY;
     const bool needs_all = is_measured || lw_options_given(given, "whiten") || lw_options_int(given, "decimate") > 1 ||
-                           lw_options_flag(given, "cluster-filters") || lw_options_given(given, "mask");
+                           lw_options_given(given, "mask");
     return fits || needs_all;
 }
 

@@ -81,13 +81,10 @@ static int keep_dataset(struct lw_growing *table, const struct lw_writer_dataset
 
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
-static int make_spool(struct lw_growing *table, const char *result, struct lw_error *err)
+static int make_spool(struct lw_growing *table, int (*compare)(const void *a, const void *b), struct lw_error *err)
 {
-    char name[LW_MAX_PATH];
-    snprintf(name, sizeof name, "%s", result);
-    snprintf(table->folder, sizeof table->folder, "%s", dirname(name));
     const struct lw_spool_spec spec = {
-        .row = {.bytes = table->dataset.n_columns * 8, .compare = table->dataset.compare},
+        .row = {.bytes = table->dataset.n_columns * 8, .compare = compare},
         .name = table->dataset.path, .folder = table->folder, .memory_bytes = LW_SPOOL_BYTES,
     };
     return lw_spool_create(&spec, &table->spool, err);
@@ -103,7 +100,10 @@ int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, 
         return LW_ESYSTEM;
     table->fd = -1;
     snprintf(table->log, sizeof table->log, "%s", log);
-    if ((rc = keep_dataset(table, spec, err)) || (rc = make_spool(table, result, err))) {
+    char name[LW_MAX_PATH];
+    snprintf(name, sizeof name, "%s", result);
+    snprintf(table->folder, sizeof table->folder, "%s", dirname(name));
+    if ((rc = keep_dataset(table, spec, err)) || (rc = make_spool(table, spec->gathered ? spec->gathered : spec->compare, err))) {
         lw_growing_destroy(table);
         return rc;
     }
@@ -127,7 +127,7 @@ static int fail_log(const struct lw_growing *table, const char *what, const char
 int lw_growing_append(struct lw_growing *table, const void *rows, int64_t n, struct lw_error *err)
 {
     struct lw_error reason;
-    const bool is_logged = table->log[0] && n > 0;
+    const bool is_logged = table->log[0] && n > 0 && !table->is_sifted;
     if (is_logged && table->fd < 0)
         table->fd = open(table->log, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (is_logged && table->fd < 0)
@@ -173,6 +173,21 @@ int lw_growing_recall(struct lw_growing *table, int64_t n, lw_rows_fn *see, void
         rc = lw_spool_append(table->spool, rows, count, err);
     }
     lw_free(rows);
+    return rc;
+}
+
+int lw_growing_sift(struct lw_growing *table, lw_sift_fn *sift, void *context, struct lw_error *err)
+{
+    struct lw_spool *const gathered = table->spool;
+    const void *rows;
+    int64_t n;
+    table->spool = NULL;
+    table->is_sifted = true;
+    int rc = make_spool(table, table->dataset.compare, err);
+    rc = rc ? rc : lw_spool_sort(gathered, err);
+    while (rc == LW_OK && (rc = lw_spool_next(gathered, &rows, &n, err)) == LW_OK && n > 0)
+        rc = sift(context, rows, n, err);
+    lw_spool_destroy(gathered);
     return rc;
 }
 

@@ -26,6 +26,7 @@ struct lw_growing {
     char log[LW_MAX_PATH];              /* name of OUT.lapwing-rows; "": rows are not logged */
     _Atomic int fd;                     /* descriptor of the log; -1: no rows yet. One thread may sync while another opens it */
     int64_t n_rows;
+    bool is_sifted;                     /* no more rows are logged */
     int64_t offset;                     /* offset of the rows in the result, known once the table is created there */
 };
 
@@ -41,6 +42,10 @@ int lw_growing_append(struct lw_growing *table, const void *rows, int64_t n, str
 
 /** Take over the first n rows of the log, cut off the others, and pass the rows to `see`. LW_EDATA: the log has fewer. LW_EIO. */
 int lw_growing_recall(struct lw_growing *table, int64_t n, lw_rows_fn *see, void *context, struct lw_error *err);
+
+/** Sort the rows by `gathered` and pass them to `sift`, which appends others; these alone remain. The log stays. LW_EIO,
+ * LW_ESYSTEM, errors of `sift`. */
+int lw_growing_sift(struct lw_growing *table, lw_sift_fn *sift, void *context, struct lw_error *err);
 
 /** Wait until the log is on disk. Any thread may call. LW_EIO. */
 int lw_growing_sync(const struct lw_growing *table, struct lw_error *err);

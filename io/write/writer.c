@@ -283,6 +283,12 @@ int lw_writer_recall(struct lw_writer *writer, int dataset, int64_t n, lw_rows_f
     return lw_growing_recall(writer->tables[dataset], n, see, context, err);
 }
 
+int lw_writer_sift(struct lw_writer *writer, int dataset, lw_sift_fn *sift, void *context, struct lw_error *err)
+{
+    assert(dataset >= 0 && dataset < writer->n_datasets && writer->tables[dataset]);
+    return lw_growing_sift(writer->tables[dataset], sift, context, err);
+}
+
 const char *lw_writer_way(const struct lw_writer *writer) { return writer->result.way; }
 
 /* ---- sync ---------------------------------------------------------------------------------------------------------- */

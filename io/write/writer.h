@@ -4,6 +4,7 @@
  *   open     instead of create: rank 0 checks the structure in the temporary file of an interrupted run
  *   write    samples: each rank's I/O threads write them to their places, or (HDF5) all ranks by collective calls
  *   append   rank 0 adds rows to a growing table; they gather beside the file, because their number is unknown
+ *   sift     rank 0 makes other rows of them
  *   finish   all ranks flush and close; rank 0 adds the growing tables, marks the file complete, gives it its final name
  *   destroy  closes; without finish, a temporary file that was created is deleted, unless it is to be kept
  *
@@ -73,6 +74,7 @@ struct lw_writer_dataset {
     bool grows;                 /* a table whose rows lw_writer_append adds, with dims[0] 0 at first. Rank 0 takes LW_SPOOL_BYTES
                                  * of memory for each growing table (io/bytes/spool.h) */
     int (*compare)(const void *a, const void *b);       /* order of a growing table's rows in the file, as for qsort */
+    int (*gathered)(const void *a, const void *b);      /* their order in lw_writer_sift; NULL: the table is not sifted */
     const struct lw_attribute *attributes;
     int n_attributes;
     const struct lw_attribute *carried;     /* the input's own attributes; `map` moves the coordinates among them */
@@ -146,6 +148,13 @@ int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, in
 /** Take over the first n rows that an interrupted run has added to a growing table, and pass them to `see`; drop its other rows.
  * Rank 0 only, before lw_writer_append. LW_EDATA: there are fewer rows. LW_EIO. */
 int lw_writer_recall(struct lw_writer *writer, int dataset, int64_t n, lw_rows_fn *see, void *context, struct lw_error *err);
+
+/* Receive n rows of a table, which are borrowed during the call, and may append others. */
+typedef int lw_sift_fn(void *context, const void *rows, int64_t n, struct lw_error *err);
+
+/** Pass all rows of a growing table to `sift`, sorted by `gathered`; the table has only rows that are appended from now on. A later
+ * run still goes on from the rows before. Takes LW_SPOOL_BYTES more. Rank 0 only, once. LW_EIO, LW_ESYSTEM; errors of `sift`. */
+int lw_writer_sift(struct lw_writer *writer, int dataset, lw_sift_fn *sift, void *context, struct lw_error *err);
 
 /* The rows of a table, in runs that follow each other in the file; each run is on one rank. */
 struct lw_table_rows {

@@ -247,6 +247,13 @@ static int compare_peaks(const void *left, const void *right)
     return index ? index : channel ? channel : sign(a->filter, b->filter);
 }
 
+/* Order of rows that wait for the last filters: each channel's together. */
+static int compare_gathered(const void *left, const void *right)
+{
+    const struct lw_peak_row *const a = left, *const b = right;
+    return a->channel != b->channel ? sign(a->channel, b->channel) : compare_peaks(left, right);
+}
+
 static int compare_sources(const void *left, const void *right)
 {
     const struct lw_source_row *const a = left, *const b = right;
@@ -262,6 +269,7 @@ void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
         .path = "/peaks", .n_dims = 1, .dim_names = {"peak"}, .grows = true, .has_scales = true,
         .columns = is_image ? source_columns : peak_columns, .n_columns = is_image ? SOURCE_COLUMNS : PEAK_COLUMNS,
         .compare = is_image ? compare_sources : compare_peaks,
+        .gathered = lw_search_waits(job) ? compare_gathered : NULL,
     };
 }
 
@@ -283,6 +291,16 @@ void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, 
                 .time = job->search.first_time + (double)(peaks[i].index - lead) * job->search.time_step,
                 .re = peaks[i].re, .im = peaks[i].im, .snr = peaks[i].snr, .cluster_size = peaks[i].cluster_size,
             };
+}
+
+bool lw_search_waits(const struct lw_job *job) { return !lw_op_has_pixels(&job->op) && lw_op_search(&job->op)->clusters_filters; }
+
+struct lw_crossing lw_search_row_crossing(const struct lw_job *job, const struct lw_peak_row *row)
+{
+    return (struct lw_crossing){
+        .index = row->index + job->search.lead, .channel = (int32_t)row->channel, .filter = (int32_t)row->filter,
+        .column = row->cluster_size - 1, .re = row->re, .im = row->im,
+    };
 }
 
 double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i)

@@ -71,6 +71,13 @@ struct lw_source_row {
 /** Declare the table /peaks. */
 void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product);
 
+/** Return whether peaks are chosen after the last filter. Until then the table has the strongest crossing of each output among the
+ * filters that were in memory together, so several rows for an output (lw_peaks_gather). */
+bool lw_search_waits(const struct lw_job *job);
+
+/** Return the crossing of such a row. */
+struct lw_crossing lw_search_row_crossing(const struct lw_job *job, const struct lw_peak_row *row);
+
 /** Convert peaks to rows of /peaks. @param rows  [n] struct lw_peak_row, or struct lw_source_row for images */
 void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows);
 

@@ -38,9 +38,10 @@ int lw_peaks_compare(const void *left, const void *right)
 
 /* ---- a run: crossings that are compared with each other --------------------------------------------------------------- */
 
-/* The crossings of a run. The table that later receives the peaks keeps their SNRs and clusters: row i keeps the SNR of crossing i
- * and, in cluster_size, the size of its cluster if it is a peak, else 0. The rows' `channel` fields hold a queue of crossing
- * numbers, from strong to weak: the crossings that can be the strongest in the window of mark_run, now or later. */
+/* The crossings of a run, each with the others of its output that it stands for (`column`). The table that later receives the peaks
+ * keeps their SNRs and clusters: row i keeps the SNR of crossing i and, in cluster_size, the size of its cluster if it is a peak,
+ * else 0. The rows' `channel` fields hold a queue of crossing numbers, from strong to weak: the crossings that can be the strongest
+ * in the window of mark_run, now or later. */
 struct run {
     const struct lw_crossing *crossings;
     struct lw_peak *rows;
@@ -61,18 +62,19 @@ static bool is_stronger(const struct run *run, int64_t a, int64_t b)
 static void mark_run(struct run *run, int64_t cluster)
 {
     const struct lw_crossing *const c = run->crossings;
-    int64_t begin = 0, end = 0;         /* the window holds the crossings [begin, end) */
+    int64_t begin = 0, end = 0, size = 0;       /* the window holds the crossings [begin, end); size: with those they stand for */
     for (int64_t i = 0; i < run->n; i++) {
         for (; end < run->n && c[end].index - c[i].index <= cluster; end++) {
             while (run->tail > run->head && is_stronger(run, end, run->rows[run->tail - 1].channel))
                 run->tail--;
             run->rows[run->tail++].channel = end;
+            size += 1 + c[end].column;
         }
-        while (c[i].index - c[begin].index > cluster)
-            begin++;
+        for (; c[i].index - c[begin].index > cluster; begin++)
+            size -= 1 + c[begin].column;
         while (run->tail > run->head && run->rows[run->head].channel < begin)
             run->head++;
-        run->rows[i].cluster_size = run->rows[run->head].channel == i ? end - begin : 0;
+        run->rows[i].cluster_size = run->rows[run->head].channel == i ? size : 0;
     }
 }
 
@@ -162,11 +164,32 @@ static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossi
 
 /* ---- series; the choice between series and images -------------------------------------------------------------------- */
 
+int64_t lw_peaks_merge(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n)
+{
+    int64_t merged = 0;
+    qsort(crossings, (size_t)n, sizeof *crossings, compare_by_index);
+    for (int64_t i = 0; i < n; i++) {
+        struct lw_crossing *const last = crossings + merged - 1;
+        if (merged == 0 || last->index != crossings[i].index || last->channel != crossings[i].channel) {
+            crossings[merged++] = crossings[i];
+            continue;
+        }
+        const int64_t others = last->column + crossings[i].column + 1;
+        if (lw_peaks_snr(spec, &crossings[i]) > lw_peaks_snr(spec, last))
+            *last = crossings[i];
+        last->column = others;
+    }
+    return merged;
+}
+
 /* A run holds the crossings of one channel and one filter, or of one channel and all filters if `clusters_filters`. */
 static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
     const struct lw_search *const search = spec->search;
-    qsort(crossings, (size_t)n, sizeof *crossings, search->clusters_filters ? compare_by_index : compare_by_filter);
+    if (search->clusters_filters)
+        n = lw_peaks_merge(spec, crossings, n);
+    else
+        qsort(crossings, (size_t)n, sizeof *crossings, compare_by_filter);
     for (int64_t i = 0; i < n; i++)
         peaks[i].snr = lw_peaks_snr(spec, &crossings[i]);
     for (int64_t begin = 0, end; begin < n; begin = end) {
@@ -183,17 +206,37 @@ static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossi
         const int64_t size = peaks[i].cluster_size;
         const double snr = peaks[i].snr;
         if (size > 0 && c->index >= spec->first && c->index < spec->end)
-            peaks[found++] = (struct lw_peak){c->index, c->channel, c->filter, c->column, c->re, c->im, snr, size};
+            peaks[found++] = (struct lw_peak){c->index, c->channel, c->filter, 0, c->re, c->im, snr, size};
+    }
+    return found;
+}
+
+/* Drop the other sign, and outputs just below the threshold that rounding let pass. @return  number of crossings left */
+static int64_t drop_others(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (lw_sign_fits(spec->search->sign, crossings[i].re) && lw_peaks_snr(spec, &crossings[i]) >= spec->search->threshold)
+            crossings[kept++] = crossings[i];
+    return kept;
+}
+
+int64_t lw_peaks_gather(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
+{
+    const int64_t merged = lw_peaks_merge(spec, crossings, drop_others(spec, crossings, n));
+    int64_t found = 0;
+    for (int64_t i = 0; i < merged; i++) {
+        const struct lw_crossing *const c = &crossings[i];
+        if (c->index >= spec->first && c->index < spec->end)
+            peaks[found++] = (struct lw_peak){c->index, c->channel, c->filter, 0, c->re, c->im, lw_peaks_snr(spec, c),
+                                              1 + c->column};
     }
     return found;
 }
 
 int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
-    int64_t kept = 0;       /* drop the other sign, and outputs just below the threshold that rounding let pass */
-    for (int64_t i = 0; i < n; i++)
-        if (lw_sign_fits(spec->search->sign, crossings[i].re) && lw_peaks_snr(spec, &crossings[i]) >= spec->search->threshold)
-            crossings[kept++] = crossings[i];
+    const int64_t kept = drop_others(spec, crossings, n);
     const int64_t found = spec->is_image ? pick_in_images(spec, crossings, kept, peaks)
                                          : pick_in_series(spec, crossings, kept, peaks);
     qsort(peaks, (size_t)found, sizeof *peaks, lw_peaks_compare);

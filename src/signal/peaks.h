@@ -25,8 +25,17 @@ struct lw_peaks_spec {
     bool has_errors;                    /* y is real, and `im` of a crossing is the error of its flux */
 };
 
+/** Let the strongest crossing of each channel and output stand for those of all filters there: its `column` becomes their number
+ * less one. At equal SNR the lower filter is kept. Series only. @return  crossings left, by channel and index, at the front */
+int64_t lw_peaks_merge(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n);
+
+/** Keep the strongest crossing of each output of the piece among all filters, as lw_peaks_merge does. Its cluster_size is the
+ * number of crossings that it stands for, itself included. The arguments are those of lw_peaks_pick, the order is another one. */
+int64_t lw_peaks_gather(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks);
+
 /** Choose the peaks of the piece among its crossings, sorted by index, channel, filter and column. The choice depends neither on
- * the order of the crossings nor on how the axis is cut into pieces.
+ * the order of the crossings nor on how the axis is cut into pieces. A crossing of a series may stand for others of its output
+ * (lw_peaks_merge), which count in cluster_size.
  * @param crossings  [n] overwritten
  * @param peaks      set; [n]
  * @return           the number of peaks */

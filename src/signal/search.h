@@ -111,7 +111,7 @@ void lw_search_describe(const struct lw_search *search, const char *near, char *
 struct lw_crossing {
     int64_t index;              /* output on the axis */
     int32_t channel, filter;    /* numbers in the whole data set */
-    int64_t column;             /* conv2d: column of the pixel, `index` being its row, and `filter` the kernel; else 0 */
+    int64_t column;             /* conv2d: column of the pixel, `index` being its row, and `filter` the kernel; else 0 (peaks.h) */
     double re, im;              /* y, before signal/post.h changes it; of weighted images im is the error of the flux (engine.h) */
 };
 

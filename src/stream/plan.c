@@ -128,7 +128,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window) + lw_mask_bytes(spec->mask, job, plan);
     const struct lw_bytes noise = lw_noise_bytes(spec, plan);
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
-                         lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group);
+                         lw_candidates_bytes(job, &plan->op, plan->rounds.slice, plan->rounds.group);
     if (job->op.kind == LW_OP_OLS && !job->op.ols.taps.data)
         plan->bytes.engine += plan->rounds.held * lw_whole_row_bytes(&job->bank);
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
@@ -253,13 +253,13 @@ static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, co
 
 /* ---- groups of filters ------------------------------------------------------------------------------------------------ */
 
-/* Return whether the engine may hold a part of the filters at a time. Clusters over filters compare the outputs of all. The best
- * filter so far is read back from the result, which only I/O threads do. */
+/* Return whether the engine may hold a part of the filters at a time. The best filter so far is read back from the result, which
+ * only I/O threads do. */
 static bool can_part(const struct lw_plan_spec *spec)
 {
     const struct lw_op_spec *const op = &spec->job->op;
     const bool has_best = lw_search_products(&op->ols.search) & LW_BEST;
-    return op->kind == LW_OP_OLS && op->ols.n_filters > 1 && spec->engine->ops->op_fill && !op->ols.search.clusters_filters &&
+    return op->kind == LW_OP_OLS && op->ols.n_filters > 1 && spec->engine->ops->op_fill &&
            (!has_best || (spec->engine->ops->recalls_best && spec->n_io_threads > 0));
 }
 
@@ -347,7 +347,7 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
     const enum lw_split split = lw_rounds_resolve_split(&shared, lw_comm_size(spec->comm), spec->split);
     if (split == LW_SPLIT_FILTERS && (!parts || has_best))
         return lw_fail(err, LW_ECONFIG, "--split filters: %s: choose --split axis or channels", lw_op_filters(&job->op) == 1
-                       ? "there is only one filter" : "the best filter, and clusters over filters, need all filters on each rank");
+                       ? "there is only one filter" : "the best filter needs all filters on each rank");
     plan->chunks = LW_CHUNKS_WHOLE;
     const int64_t share = lw_divide_up(grid.n_filters, split == LW_SPLIT_FILTERS ? lw_comm_size(spec->comm) : 1);
     const int64_t most = parts ? best_held(spec, plan, share) : share;

@@ -119,6 +119,29 @@ static void shuffle(struct lw_crossing *crossings, int64_t n)
     }
 }
 
+/* Gather the crossings of each of two groups of filters, as if each group were in memory alone. @return  their number */
+static int64_t gather(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n)
+{
+    static struct lw_crossing group[MOST];
+    static struct lw_peak gathered[MOST];
+    struct lw_peaks_spec all = *spec;
+    const int64_t split = below(spec->n_filters + 1);
+    int64_t used = 0;
+    all.first = 0;
+    all.end = INT64_MAX;
+    for (int part = 0; part < 2; part++) {
+        int64_t its = 0;
+        for (int64_t i = 0; i < n; i++)
+            if ((crossings[i].filter < split) == (part == 0))
+                group[its++] = crossings[i];
+        used += lw_peaks_gather(&all, group, its, gathered + used);
+    }
+    for (int64_t i = 0; i < used; i++)
+        crossings[i] = (struct lw_crossing){gathered[i].index, (int32_t)gathered[i].channel, (int32_t)gathered[i].filter,
+                                            gathered[i].cluster_size - 1, gathered[i].re, gathered[i].im};
+    return used;
+}
+
 /* Peaks of one piece. The search gets the crossings of the piece and those within reach of it, in any order. */
 static int64_t pick_piece(const struct world *w, int64_t first, int64_t end, struct lw_peak *peaks)
 {
@@ -130,6 +153,8 @@ static int64_t pick_piece(const struct world *w, int64_t first, int64_t end, str
         if (w->all[i].index >= first - reach && w->all[i].index < end + reach)
             crossings[n++] = w->all[i];
     shuffle(crossings, n);
+    if (w->trial.search.clusters_filters && below(2) == 0)
+        n = gather(&spec, crossings, n);
     return lw_peaks_pick(&spec, crossings, n, peaks);
 }
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/select.h"
+#include "io/bytes/spool.h"
 #include "job/search.h"
 #include "signal/peaks.h"
 #include "stream/listener.h"
@@ -26,6 +27,9 @@ enum { BINS_PER_OCTAVE = 1024, OCTAVES = 64, BINS = BINS_PER_OCTAVE * OCTAVES };
  * max-peaks crossings, and these are more than one in CROWDED of all outputs so far. */
 enum { HOPELESS = 4, RATE_FROM = 16, LEAST_RATE = 1000, CROWDED = 10 };
 
+/* Rows that are sifted together: the outputs with crossings within +- 2 `cluster` of each other, in a channel. */
+enum { SIFTED_ROWS = 1 << 17 };
+
 /* Most parts of a block that wait to be computed again. A part is split in two, by grid units, channels or filters. */
 enum { MOST_PARTS = 192 };
 
@@ -46,8 +50,12 @@ struct lw_candidates {
     void *received;                     /* rank 0: [SENT_ROWS] peaks of another rank */
     void *rows;                         /* rank 0: [SENT_ROWS] peaks as rows of the table */
     int64_t *counts;                    /* rank 0: [BINS] histogram of the peaks */
-    int64_t n_found;                    /* rank 0: peaks of all ranks */
+    int64_t n_found;                    /* rank 0: peaks of all ranks; if peaks are chosen later, rows that wait for it */
     int64_t n_seen;                     /* outputs, of all filters, that have been searched for peaks */
+    bool waits;                         /* peaks are chosen after the last block (lw_search_waits) */
+    struct lw_crossing *sifted;         /* rank 0, if so: [SIFTED_ROWS] crossings of a channel, sorted by index */
+    struct lw_peak *picked;             /* likewise: [SIFTED_ROWS] */
+    int64_t n_sifted, sifted_end;       /* number of these crossings; output before which peaks were picked */
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -58,13 +66,14 @@ static int64_t most_rows(const struct lw_op_plan *op, int64_t count, int64_t n_c
     return product < 0 ? 0 : lw_op_most_rows(op, product, count, n_channels);
 }
 
-int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t n_channels)
+int64_t lw_candidates_bytes(const struct lw_job *job, const struct lw_op_plan *op, int64_t count, int64_t n_channels)
 {
+    const int64_t sifting = SIFTED_ROWS * (int64_t)(sizeof(struct lw_crossing) + sizeof(struct lw_peak)) + LW_SPOOL_BYTES;
     const int64_t rows = most_rows(op, count, n_channels), row = sizeof(struct lw_peak) + LW_PEAK_ROW_BYTES;
     if (rows == 0)
         return 0;
     return (int64_t)sizeof(struct lw_candidates) + rows * (int64_t)sizeof(struct lw_peak) + SENT_ROWS * row +
-           BINS * (int64_t)sizeof(int64_t);
+           BINS * (int64_t)sizeof(int64_t) + (lw_search_waits(job) ? sifting : 0);
 }
 
 static int bin_of(const struct lw_candidates *candidates, double snr)
@@ -93,12 +102,15 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
     *candidates = (struct lw_candidates){
         .spec = *spec, .search = lw_op_search(&spec->setup->job.op), .product = lw_op_find_product(spec->op, LW_OP_CROSSINGS),
         .counted = lw_counted_of(spec->setup, spec->op),
-        .values = lw_plan_output_values(spec->plan),
+        .values = lw_plan_output_values(spec->plan), .waits = lw_search_waits(&spec->setup->job),
     };
+    const int64_t sifted = candidates->waits && lw_comm_rank(spec->setup->comm) == 0 ? SIFTED_ROWS : 0;
     if (!(candidates->peaks = lw_alloc_array(rows, sizeof *candidates->peaks, "the peaks of a block", err)) ||
         !(candidates->received = lw_alloc_array(SENT_ROWS, sizeof(struct lw_peak), "the peaks of other ranks", err)) ||
         !(candidates->rows = lw_alloc_array(SENT_ROWS, LW_PEAK_ROW_BYTES, "rows of the table", err)) ||
-        !(candidates->counts = lw_alloc_array(BINS, sizeof *candidates->counts, "the count of peaks", err))) {
+        !(candidates->counts = lw_alloc_array(BINS, sizeof *candidates->counts, "the count of peaks", err)) ||
+        !(candidates->sifted = lw_alloc_array(sifted, sizeof *candidates->sifted, "crossings of all filters", err)) ||
+        !(candidates->picked = lw_alloc_array(sifted, sizeof *candidates->picked, "peaks of all filters", err))) {
         lw_candidates_destroy(candidates);
         return LW_ESYSTEM;
     }
@@ -125,6 +137,8 @@ void lw_candidates_destroy(struct lw_candidates *candidates)
     lw_free(candidates->received);
     lw_free(candidates->rows);
     lw_free(candidates->counts);
+    lw_free(candidates->sifted);
+    lw_free(candidates->picked);
     lw_free(candidates);
 }
 
@@ -149,7 +163,7 @@ static bool split(struct lw_candidates *candidates, struct lw_part part)
         first->n_channels = half(part.n_channels, op->channel_unit);
         second->channel += first->n_channels;
         second->n_channels -= first->n_channels;
-    } else if (part.n_filters > 1 && !candidates->search->clusters_filters) {
+    } else if (part.n_filters > 1) {
         first->n_filters = part.n_filters / 2;
         second->filter += first->n_filters;
         second->n_filters -= first->n_filters;
@@ -159,22 +173,35 @@ static bool split(struct lw_candidates *candidates, struct lw_part part)
     return true;
 }
 
-static struct lw_peaks_spec peaks_of(const struct lw_candidates *candidates, const struct lw_part *part)
+/* Return how peaks are picked among outputs [first, end), as far as these are wanted. */
+static struct lw_peaks_spec peaks_of(const struct lw_candidates *candidates, int64_t first, int64_t end)
 {
     const struct lw_op_spec *const op = &candidates->spec.setup->job.op;
     const struct lw_search_request *const request = &candidates->spec.setup->job.search;
     return (struct lw_peaks_spec){
         .search = candidates->search, .n_channels = op->n_channels, .n_filters = lw_op_filters(op),
-        .is_image = lw_op_has_pixels(op), .has_errors = lw_op_is_weighted(op), .first = lw_max64(part->first, request->lead),
-        .end = lw_min64(part->first + part->count, request->lead + request->n_wanted),
+        .is_image = lw_op_has_pixels(op), .has_errors = lw_op_is_weighted(op), .first = lw_max64(first, request->lead),
+        .end = lw_min64(end, request->lead + request->n_wanted),
     };
+}
+
+/* Pick the peaks of a part among the n crossings in the slot's table, or what waits for other filters, neighbours of wanted outputs
+ * included. @return  their number */
+static int64_t pick(struct lw_candidates *candidates, const struct lw_part *part, struct lw_crossing *crossings, int64_t n)
+{
+    struct lw_peaks_spec spec = peaks_of(candidates, part->first, part->first + part->count);
+    if (!candidates->waits)
+        return lw_peaks_pick(&spec, crossings, n, candidates->peaks);
+    spec.first = part->first;
+    spec.end = part->first + part->count;
+    return lw_peaks_gather(&spec, crossings, n, candidates->peaks);
 }
 
 /* Return the median SNR of n >= 1 crossings in the slot's table. Overwrites the memory of the peaks. */
 static double typical_snr(struct lw_candidates *candidates, const struct lw_slot *slot, int64_t n)
 {
     const struct lw_crossing *const crossings = slot->products[candidates->product].data;
-    const struct lw_peaks_spec spec = peaks_of(candidates, &(struct lw_part){0});
+    const struct lw_peaks_spec spec = peaks_of(candidates, 0, 0);
     double *const snr = (double *)candidates->peaks;
     for (int64_t i = 0; i < n; i++)
         snr[i] = lw_peaks_snr(&spec, &crossings[i]);
@@ -191,10 +218,9 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
     for (int64_t i = 0; i < product->n_rows && *has_peaks; i++)     /* the engine numbers the filters that it holds */
         ((struct lw_crossing *)product->data)[i].filter += (int32_t)slot->block.filter;
     if (*has_peaks) {
-        const struct lw_peaks_spec spec = peaks_of(candidates, part);
         const int number = lw_pipeline_number(candidates->spec.pipeline, slot);
         const int64_t n = lw_counted_drop(&candidates->counted, slot, number, product->data, product->n_rows);
-        candidates->n_peaks = lw_peaks_pick(&spec, product->data, n, candidates->peaks);
+        candidates->n_peaks = pick(candidates, part, product->data, n);
         candidates->n_crossings = n;
         candidates->n_part = part->count * part->n_channels * part->n_filters * candidates->values;
     } else if (!split(candidates, *part))
@@ -255,29 +281,47 @@ static double seen_part(const struct lw_candidates *candidates)
     return (double)candidates->n_seen / lw_plan_values(candidates->spec.plan);
 }
 
-/* Count peaks, and append them to the table unless there are too many. */
-static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, struct lw_error *err)
+/* Return the most rows of the table. */
+static int64_t most_found(const struct lw_candidates *candidates)
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;
-    const bool fitted = candidates->n_found <= most;
+    return candidates->waits ? most * LW_CANDIDATES_KEPT : most;
+}
+
+/* Count at most SENT_ROWS peaks, and append them to the table unless there are more than `most`. */
+static int append_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, int64_t most, struct lw_error *err)
+{
     for (int64_t i = 0; i < n; i++)
         candidates->counts[bin_of(candidates, peaks[i].snr)]++;
-    lw_search_fill_rows(&candidates->spec.setup->job, peaks, n, candidates->rows);
     candidates->n_found += n;
+    if (candidates->n_found > most)
+        return LW_OK;
+    lw_search_fill_rows(&candidates->spec.setup->job, peaks, n, candidates->rows);
+    return lw_writer_append(candidates->spec.writer, candidates->product, candidates->rows, n, err);
+}
+
+static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, struct lw_error *err)
+{
+    const int64_t most = most_found(candidates);
+    const bool fitted = candidates->n_found <= most;
+    const int rc = append_rows(candidates, peaks, n, most, err);
     const int64_t found = candidates->n_found;
     const double part = seen_part(candidates);
     const bool is_hopeless = found / HOPELESS > most || (found > lw_max64(most / RATE_FROM, LEAST_RATE) &&
                                                          (double)found > HOPELESS * (double)most * part);
+    if (candidates->waits && !candidates->is_crowded && (is_hopeless || found > most))
+        return lw_fail(err, LW_EDATA, "%" PRId64 " outputs in the first %.3g%% of the data wait for the peaks of all filters, for "
+                       "max-peaks=%" PRId64 " at most %d times as many may. Give about --threshold %.6g, or a greater max-peaks",
+                       found, 100 * part, most / LW_CANDIDATES_KEPT, LW_CANDIDATES_KEPT,
+                       keeping_threshold(candidates, (double)most * part));
     if (!candidates->is_crowded && is_hopeless)
         return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks in the first %.3g%% of the data; max-peaks is %" PRId64
                        ". By this part, --threshold %.6g would have kept about that many: give it, or allow more peaks with "
                        "--threshold T,max-peaks=N", found, 100 * part, most, keeping_threshold(candidates, (double)most * part));
-    if (found <= most)
-        return lw_writer_append(candidates->spec.writer, candidates->product, candidates->rows, n, err);
-    if (fitted)
+    if (found > most && fitted && !candidates->waits)
         lw_log_warn("there are more than max-peaks=%" PRId64 " peaks: there will be no result. The run goes on to find the "
                     "threshold that would have kept max-peaks", most);
-    return LW_OK;
+    return rc;
 }
 
 static int take_rows(void *context, const void *data, int64_t bytes, struct lw_error *err)
@@ -340,7 +384,63 @@ int64_t lw_candidates_rows(const struct lw_candidates *candidates)
 {
     if (!candidates)
         return 0;
-    return candidates->n_found > candidates->spec.setup->job.search.most_peaks ? LW_ROWS_TOO_MANY : candidates->n_found;
+    return candidates->n_found > most_found(candidates) ? LW_ROWS_TOO_MANY : candidates->n_found;
+}
+
+/* ---- peaks of all filters, after the last block ------------------------------------------------------------------------ */
+
+/* Pick the peaks before output `end`, whose neighbours are all there, of the crossings being sifted. Forget crossings that are
+ * neighbours of no later output. */
+static int pick_sifted(struct lw_candidates *candidates, int64_t end, struct lw_error *err)
+{
+    const int64_t most = candidates->spec.setup->job.search.most_peaks, cluster = candidates->search->cluster;
+    const struct lw_peaks_spec spec = peaks_of(candidates, candidates->sifted_end, end);
+    const struct lw_peaks_spec all = {.search = spec.search, .n_channels = spec.n_channels, .n_filters = spec.n_filters};
+    struct lw_crossing *const sifted = candidates->sifted;
+    const int64_t n = lw_peaks_merge(&all, sifted, candidates->n_sifted);
+    const int64_t found = lw_peaks_pick(&spec, sifted, n, candidates->picked);
+    int64_t first = 0;
+    int rc = LW_OK;
+    for (int64_t i = 0; rc == LW_OK && i < found; i += SENT_ROWS)
+        rc = append_rows(candidates, candidates->picked + i, lw_min64(SENT_ROWS, found - i), most, err);
+    while (first < n && sifted[first].index < end - cluster)
+        first++;
+    candidates->n_sifted = n - first;
+    memmove(sifted, sifted + first, (size_t)candidates->n_sifted * sizeof *sifted);
+    candidates->sifted_end = lw_max64(candidates->sifted_end, end);
+    return rc;
+}
+
+/* Take rows of the table, sorted by channel, index and filter. */
+static int sift_rows(void *context, const void *rows, int64_t n, struct lw_error *err)
+{
+    struct lw_candidates *const candidates = context;
+    const struct lw_peak_row *const its = rows;
+    int rc = LW_OK;
+    for (int64_t i = 0; rc == LW_OK && i < n; i++) {
+        const struct lw_crossing next = lw_search_row_crossing(&candidates->spec.setup->job, &its[i]);
+        if (candidates->n_sifted > 0 && candidates->sifted[0].channel != next.channel) {
+            rc = pick_sifted(candidates, INT64_MAX, err);
+            candidates->n_sifted = candidates->sifted_end = 0;
+        } else if (candidates->n_sifted == SIFTED_ROWS &&
+                   (rc = pick_sifted(candidates, next.index - candidates->search->cluster, err)) == LW_OK &&
+                   candidates->n_sifted == SIFTED_ROWS)
+            rc = lw_fail(err, LW_EDATA, "%d neighbouring outputs of channel %" PRId32 ", up to number %" PRId64 ", are beyond "
+                         "--threshold %g: too many to compare at a time. Raise the threshold, or lower --cluster", SIFTED_ROWS,
+                         next.channel, next.index, candidates->search->threshold);
+        if (rc == LW_OK)
+            candidates->sifted[candidates->n_sifted++] = next;
+    }
+    return rc;
+}
+
+/* Make the peaks of the rows that have waited for all filters. */
+static int sift(struct lw_candidates *candidates, struct lw_error *err)
+{
+    memset(candidates->counts, 0, BINS * sizeof *candidates->counts);
+    candidates->n_found = 0;
+    const int rc = lw_writer_sift(candidates->spec.writer, candidates->product, sift_rows, candidates, err);
+    return rc ? rc : pick_sifted(candidates, INT64_MAX, err);
 }
 
 int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err)
@@ -348,13 +448,14 @@ int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err)
     if (!candidates)
         return LW_OK;
     struct lw_comm *const comm = candidates->spec.setup->comm;
+    const bool is_first = lw_comm_rank(comm) == 0;
+    int rc = is_first && candidates->waits ? sift(candidates, err) : LW_OK;
     const int64_t most = candidates->spec.setup->job.search.most_peaks, found = candidates->n_found;
-    int rc = LW_OK;
-    if (lw_comm_rank(comm) == 0 && found > most)
+    if (rc == LW_OK && is_first && found > most)
         rc = lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ". --threshold %.6g would have "
                      "kept at most that many: give it, or allow more with --threshold T,max-peaks=N", found, most,
                      keeping_threshold(candidates, (double)most));
-    else if (lw_comm_rank(comm) == 0)
+    else if (rc == LW_OK && is_first)
         lw_log_info("%" PRId64 " peak%s", found, found == 1 ? "" : "s");
     return lw_comm_agree(comm, rc, err);
 }

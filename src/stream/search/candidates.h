@@ -5,7 +5,12 @@
  * A slot has room for a limited number of crossings. A block with more is computed again in parts, so that memory is bounded
  * whatever the threshold. If there are more than max-peaks peaks, there is no result; the run goes on only to find the threshold
  * that would have kept max-peaks. If there are several times max-peaks, the run ends at once; its message names a threshold that
- * is estimated from the blocks so far. */
+ * is estimated from the blocks so far.
+ *
+ * --cluster W,filters compares the crossings of all filters, of which a rank may hold some at a time. So the table first gathers
+ * the strongest crossing of each output among these, with the number of crossings that it stands for. These rows wait on disk;
+ * there may be LW_CANDIDATES_KEPT times max-peaks of them. After the last block they are sifted, channel by channel: the strongest
+ * of all filters remains, and from these the peaks are picked. */
 #pragma once
 
 #include "engine/engine.h"
@@ -13,6 +18,8 @@
 #include "setup/setup.h"
 #include "stream/pipeline.h"
 #include "stream/plan.h"
+
+#define LW_CANDIDATES_KEPT 16
 
 struct lw_candidates;
 
@@ -27,7 +34,7 @@ struct lw_candidates_spec {
 };
 
 /** Return the host bytes of candidates for blocks of at most `count` outputs on the axis and n_channels channels. */
-int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t n_channels);
+int64_t lw_candidates_bytes(const struct lw_job *job, const struct lw_op_plan *op, int64_t count, int64_t n_channels);
 
 /** Create the candidates; read an interrupted run's rows (LW_EIO, LW_EDATA). *out: NULL if no peaks are sought. Not collective. */
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err);
@@ -37,7 +44,7 @@ void lw_candidates_destroy(struct lw_candidates *candidates);       /* NULL is l
  * part. NULL: nothing is done. LW_EDATA: too many peaks, or the smallest part of a block has too many crossings. Collective. */
 int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err);
 
-/** Return the rows of the table so far, on rank 0; LW_ROWS_TOO_MANY if there are more than max-peaks; 0 if NULL is given. */
+/** Return the rows of the table so far, on rank 0; LW_ROWS_TOO_MANY if they are too many for a result; 0 if NULL is given. */
 int64_t lw_candidates_rows(const struct lw_candidates *candidates);
 
 /** Finish after the last block, and log the number of peaks. LW_EDATA: more than max-peaks peaks. Collective. */
