@@ -53,10 +53,12 @@ static double part_beyond(const struct filters *f, int64_t begin, int64_t end, d
 
 /* ---- banks ----------------------------------------------------------------------------------------------------------- */
 
-int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struct lw_error *err)
+int lw_ols_warn_of_aliasing(struct lw_job *job, struct lw_error *err)
 {
+    const struct lw_ols_spec *const ols = &job->op.ols;
+    const double rate_hz = job->inputs[0].axis.sample_rate_hz;
     double most = 0;
-    int worst = 0, n_wide = 0;
+    int worst = 0, n_wide = 0, rc = LW_OK;
     if (lw_post_every(ols->post) == 1)
         return LW_OK;
     const int64_t doubles = work_doubles(ols->n_taps);
@@ -66,14 +68,17 @@ int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struc
     double *const taps = work + doubles;
     const struct filters filter = {taps, 1, ols->n_taps, ols->n_taps, 1, ols->taps_complex ? 2 : 1, lw_post_every(ols->post)};
     for (int f = 0; f < ols->n_filters; f++) {
-        lw_stored_filter(&ols->taps, ols->n_taps, f, taps);
+        struct lw_stored_taps its;
+        if ((rc = lw_job_take_filters(job, f, 1, &its, err)))
+            break;
+        lw_stored_filter(&its, ols->n_taps, 0, taps);
         const double part = part_beyond(&filter, 0, 1, work);
         n_wide += part > most_beyond;
         worst = part > most ? f : worst;
         most = fmax(most, part);
     }
     lw_free(work);
-    if (n_wide > 0) {
+    if (rc == LW_OK && n_wide > 0) {
         char nyquist[40] = "", all[80] = "";
         if (rate_hz > 0)
             snprintf(nyquist, sizeof nyquist, " (%.6g Hz)", rate_hz / 2 / lw_post_every(ols->post));
@@ -82,7 +87,7 @@ int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struc
         lw_log_warn("filter %d has %.3g%% of its energy beyond half the new sampling rate%s%s: --decimate folds this part back "
                     "into the result; decimate by less, or use narrower filters", worst, 100 * most, nyquist, all);
     }
-    return LW_OK;
+    return rc;
 }
 
 /* ---- kernels --------------------------------------------------------------------------------------------------------- */

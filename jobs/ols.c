@@ -310,15 +310,10 @@ static void shape_result(const struct lw_options *given, struct lw_job *job)
     lw_ols_shape_filters(job);
 }
 
-static int warn_of_aliasing(const struct lw_job *job, struct lw_error *err)
-{
-    return lw_ols_warn_of_aliasing(&job->op.ols, job->inputs[0].axis.sample_rate_hz, err);
-}
-
 static int whiten(struct lw_job *job, int n_threads, struct lw_error *err)
 {
     const int rc = lw_whitening_make(job, n_threads, err);
-    return rc ? rc : warn_of_aliasing(job, err);
+    return rc ? rc : lw_ols_warn_of_aliasing(job, err);
 }
 
 static void summarize(const struct lw_options *given, struct lw_job *job)
@@ -356,7 +351,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, struct 
         return rc;
     if (lw_comm_rank(comm) == 0) {
         lw_job_warn_if_long(job, "the filters are", ols->n_taps, job->n_samples);
-        if (!job->whitening && (rc = warn_of_aliasing(job, err)))
+        if (!job->whitening && (rc = lw_ols_warn_of_aliasing(job, err)))
             return rc;
     }
     job->can_leave_range = lw_post_has(job->op.ols.post, LW_POST_SQUARES);

@@ -63,17 +63,12 @@ static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps,
  * some filters at a time are needed. LAPWING_BANK_BYTES sets the limit for tests. The same on all ranks. */
 static bool holds_whole(const struct lw_options *given, struct lw_comm *comm, const struct lw_job *job)
 {
-    const char *const limit = getenv("LAPWING_BANK_BYTES"), *const products = lw_options_text(given, "products");
+    const char *const limit = getenv("LAPWING_BANK_BYTES");
     const int ranks = lw_comm_node_size(comm);
     const int64_t memory = lw_options_int(given, "memory");
     const double most = limit ? atof(limit) : memory > 0 ? (double)memory / 4 * ranks : (double)lw_memory_available().bytes / 5;
     const bool fits = lw_comm_min(comm, (double)lw_whole_bytes(&job->bank) <= most) > 0;
-    const bool has_noise = products && (strstr(products, "peaks") || strstr(products, "best"));
-    const int noise = lw_options_given(given, "noise") ? lw_options_choice(given, "noise") : LW_NOISE_MEASURED;
-    const bool is_measured = has_noise && noise != LW_NOISE_GIVEN && noise != LW_NOISE_ENERGY;
-    const bool needs_all = is_measured || lw_options_given(given, "whiten") || lw_options_int(given, "decimate") > 1 ||
-                           lw_options_given(given, "mask");
-    return fits || needs_all;
+    return fits || lw_options_given(given, "whiten");
 }
 
 /* Read the filters of --filters. @param reference  set as by find_reference, on every rank */

@@ -108,18 +108,22 @@ int lw_job_hold_filters(struct lw_job *job, struct lw_comm *comm, struct lw_erro
     return lw_comm_agree(comm, check_finite(job, begin, end - begin, err), err);
 }
 
+struct lw_stored_taps lw_job_filter(const struct lw_job *job, int64_t filter)
+{
+    struct lw_stored_taps taps = job->op.ols.taps;
+    if (taps.data)
+        return lw_stored_from(&taps, job->op.ols.n_taps, filter);
+    taps.data = lw_whole_row(&job->bank, filter);
+    return taps;
+}
+
 int lw_job_take_filters(struct lw_job *job, int64_t first, int64_t n, struct lw_stored_taps *taps, struct lw_error *err)
 {
-    const struct lw_ols_spec *const ols = &job->op.ols;
     int rc;
-    if (ols->taps.data) {
-        *taps = lw_stored_from(&ols->taps, ols->n_taps, first);
-        return LW_OK;
-    }
-    if ((rc = lw_whole_reserve(&job->bank, n, err)) || (rc = lw_whole_take(&job->bank, first, n, err)) ||
-        (rc = check_finite(job, first, n, err)))
+    if (!job->op.ols.taps.data &&
+        ((rc = lw_whole_reserve(&job->bank, n, err)) || (rc = lw_whole_take(&job->bank, first, n, err)) ||
+         (rc = check_finite(job, first, n, err))))
         return rc;
-    *taps = ols->taps;
-    taps->data = lw_whole_row(&job->bank, first);
+    *taps = lw_job_filter(job, first);
     return LW_OK;
 }

@@ -172,6 +172,9 @@ int lw_job_hold_filters(struct lw_job *job, struct lw_comm *comm, struct lw_erro
  * cannot be read, or is not finite. Not collective. @param taps  set to the first of them */
 int lw_job_take_filters(struct lw_job *job, int64_t first, int64_t n, struct lw_stored_taps *taps, struct lw_error *err);
 
+/** Return the taps of a filter that is in memory: all are held, or lw_job_take_filters had it last. */
+struct lw_stored_taps lw_job_filter(const struct lw_job *job, int64_t filter);
+
 /** Add an attribute to a product; `name` and `text` must outlive the job. */
 void lw_product_note_text(struct lw_product *product, const char *name, const char *text);
 void lw_product_note_int(struct lw_product *product, const char *name, int64_t value);

@@ -129,9 +129,9 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_bytes noise = lw_noise_bytes(spec, plan);
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(job, &plan->op, plan->rounds.slice, plan->rounds.group);
+    plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
     if (job->op.kind == LW_OP_OLS && !job->op.ols.taps.data)
         plan->bytes.engine += plan->rounds.held * lw_whole_row_bytes(&job->bank);
-    plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
     /* The power spectrum is measured before the rounds, and then frees its memory: only the larger demand counts. */
     const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum)) + lw_spectrum_taps_bytes(job) +

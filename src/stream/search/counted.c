@@ -289,6 +289,7 @@ bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slo
 static bool is_touched(const struct lw_counted *counted, const struct lw_slot *slot, int number, const struct lw_crossing *crossing)
 {
     const struct lw_ols_spec *const ols = &counted->job->op.ols;
+    const struct lw_stored_taps taps = lw_job_filter(counted->job, crossing->filter);
     const double most = counted->job->search.masked_fraction;
     const int64_t c = crossing->channel - slot->block.channel, first = crossing->index - slot->block.first + counted->op->before;
     double bad = 0, all = 0;
@@ -296,7 +297,7 @@ static bool is_touched(const struct lw_counted *counted, const struct lw_slot *s
         const bool meets = is_bad(counted, slot, number, c, first + ols->n_taps - 1 - tap);
         if (meets && most == 0)
             return true;
-        const double its = most > 0 ? lw_stored_energy(&ols->taps, ols->n_taps, crossing->filter, tap) : 0;
+        const double its = most > 0 ? lw_stored_energy(&taps, ols->n_taps, 0, tap) : 0;
         all += its;
         bad += meets ? its : 0;
     }

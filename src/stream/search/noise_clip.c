@@ -3,7 +3,8 @@
  * The engine computes blocks of the filtered signal. The host counts their values in histograms ("counts"): one for each piece of
  * a block, channel and filter, which gives the piece's sigma and is then added to the total histogram of the channel and filter.
  * Ranks add up the totals, and gather the sigmas of pieces. A piece's place in its block is a cell. Counts do not depend on ranks
- * or memory: memory only limits the channels that are counted at a time; the filters of a pass depend on shapes alone. */
+ * or memory, which only limits the channels and the filters that are counted at a time. The engine chooses its method for a bank of
+ * as many filters as fit a block, by shapes alone. */
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
@@ -126,8 +127,9 @@ static int64_t least_values(const struct clip *clip)
     return lw_min64(pass->blocks.length, pass->job->n_outputs) * lw_op_width(&pass->job->op) * pass->plan.op.channel_unit;
 }
 
-/* Plan a pass of filters [first, first + n) of the job. Its blocks are as many as the longest stretch may have. */
-static int plan_filters(struct clip *clip, int first, int n, struct lw_error *err)
+/* Plan a pass of filters [first, first + n) of the job, by the method for n_bank filters. Its blocks are as many as the longest
+ * stretch may have. */
+static int plan_filters(struct clip *clip, int first, int n, int n_bank, struct lw_error *err)
 {
     struct lw_noise_pass *const pass = &clip->pass;
     const struct lw_job *const job = pass->job;
@@ -135,8 +137,8 @@ static int plan_filters(struct clip *clip, int first, int n, struct lw_error *er
     pass->spec = job->op;
     lw_noise_plain_series(&pass->spec);
     if (!is_image) {
-        pass->spec.ols.taps = lw_stored_from(&pass->spec.ols.taps, pass->spec.ols.n_taps, first);
         pass->spec.ols.n_filters = n;
+        pass->spec.ols.n_bank = n_bank;
     }
     const int rc = pass->engine->ops->op_plan(pass->engine, &pass->spec, &pass->plan.op, err);
     if (rc)
@@ -157,15 +159,18 @@ static int plan_filters(struct clip *clip, int first, int n, struct lw_error *er
     return LW_OK;
 }
 
-/* Plan a pass with the fewest channels and, from number `first` on, as many filters as fit a block, evenly divided into passes. */
+/* Plan a pass with the fewest channels and, from number `first` on, as many filters as fit a block, all being evenly divided, and
+ * of these as many as the run holds. */
 static int plan_clip(struct clip *clip, int first, struct lw_error *err)
 {
     const int all = lw_op_filters(&clip->pass.job->op);
-    const int rc = plan_filters(clip, 0, all, err);
+    const int64_t held = lw_op_has_pixels(&clip->pass.job->op) ? all : clip->pass.plan.rounds.held;
+    const int rc = plan_filters(clip, 0, all, all, err);
     if (rc)
         return rc;
     const int64_t most = lw_max64(1, BLOCK_VALUES / least_values(clip)), n = lw_divide_up(all, lw_divide_up(all, most));
-    return n == all ? LW_OK : plan_filters(clip, first, (int)lw_min64(n, all - first), err);
+    const int64_t begin = first / n * n, n_bank = lw_min64(n, all - begin), its = lw_min64(held, begin + n_bank - first);
+    return its == all ? LW_OK : plan_filters(clip, first, (int)its, (int)n_bank, err);
 }
 
 static struct clip clip_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks,
@@ -471,8 +476,8 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     struct clip clip =
         clip_of(&setup->job, setup->engine, plan, lw_comm_size(setup->comm), setup->pool ? lw_pool_threads(setup->pool) : 1);
     clip.pool = setup->pool;
-    int rc = lw_comm_agree(setup->comm, plan_clip(&clip, first, err), err);
-    if (rc)
+    int rc = plan_clip(&clip, first, err);
+    if ((rc = lw_comm_agree(setup->comm, rc ? rc : lw_noise_pass_take(&clip.pass, setup, first, err), err)))
         return rc;
     char text[160];
     snprintf(text, sizeof text, "blocks of %" PRId64 ", %" PRId64 " filters, channels by %" PRId64, clip.pass.blocks.length,

@@ -92,6 +92,12 @@ struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const stru
 
 /* ---- lifecycle ----------------------------------------------------------------------------------------------------- */
 
+int lw_noise_pass_take(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t first, struct lw_error *err)
+{
+    struct lw_ols_spec *const ols = &pass->spec.ols;
+    return pass->spec.kind == LW_OP_OLS ? lw_job_take_filters(&setup->job, first, ols->n_filters, &ols->taps, err) : LW_OK;
+}
+
 int lw_noise_pass_open(struct lw_noise_pass *pass, struct lw_setup *setup, struct lw_error *err)
 {
     const struct lw_plan plan = plan_of(pass);

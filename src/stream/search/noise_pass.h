@@ -52,6 +52,10 @@ int64_t lw_noise_pass_pairs(const struct lw_noise_pass *pass, int64_t n_channels
 struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const struct lw_reader *reader, const struct lw_reader *map,
                                     const struct lw_mask *mask, const struct lw_plan *run);
 
+/** Have the filters of the pass in memory, from number `first` of the job on, and set their taps in `spec`. Images: do nothing.
+ * Errors are those of lw_job_take_filters. Not collective. */
+int lw_noise_pass_take(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t first, struct lw_error *err);
+
 /** Open a pass: buffers, window, pipeline. Selects another view of the reader. Close the pass even after an error. */
 int lw_noise_pass_open(struct lw_noise_pass *pass, struct lw_setup *setup, struct lw_error *err);
 void lw_noise_pass_close(struct lw_noise_pass *pass);

@@ -61,14 +61,18 @@ static void choose_segments(struct rms *rms, int64_t unit)
     rms->pass.blocks = choose_blocks(job, run * unit, rms->pass.pieces, LEAST / run);
 }
 
+/* Plan a pass of as many filters, from number `first` on, as the run holds, by the method for all. */
 static int plan_rms(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks,
-                    struct rms *rms, struct lw_error *err)
+                    int64_t first, struct rms *rms, struct lw_error *err)
 {
     *rms = (struct rms){.pass = lw_noise_pass_of(job, engine, plan, n_ranks)};
     struct lw_noise_pass *const pass = &rms->pass;
     lw_noise_plain_series(&pass->spec);
-    if (!lw_op_has_pixels(&pass->spec))
+    if (!lw_op_has_pixels(&pass->spec)) {
         pass->spec.ols.search = (struct lw_search){.products = LW_BLOCKS, .every = plan->op.unit, .values = LW_BLOCK_RMS};
+        pass->spec.ols.n_bank = job->op.ols.n_filters;
+        pass->spec.ols.n_filters = (int)lw_min64(plan->rounds.held, job->op.ols.n_filters - first);
+    }
     choose_segments(rms, plan->op.unit);
     const int64_t most = MOST_OUTPUTS / (pass->blocks.length * lw_op_filters(&pass->spec)) / plan->op.channel_unit;
     pass->group = lw_min64(plan->rounds.group, lw_op_has_pixels(&job->op) ? 1 : lw_max64(1, most) * plan->op.channel_unit);
@@ -79,7 +83,7 @@ static int plan_rms(const struct lw_job *job, const struct lw_engine *engine, co
 struct lw_bytes lw_noise_rms_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan)
 {
     struct rms rms;
-    if (plan_rms(spec->job, spec->engine, plan, lw_comm_size(spec->comm), &rms, NULL))
+    if (plan_rms(spec->job, spec->engine, plan, lw_comm_size(spec->comm), 0, &rms, NULL))
         return (struct lw_bytes){0};
     return lw_noise_pass_bytes(&rms.pass, spec->reader, spec->map, spec->mask, plan);
 }
@@ -134,25 +138,37 @@ static int take_block(void *context, const struct lw_slot *slot, int number, str
 
 /* ---- all ----------------------------------------------------------------------------------------------------------- */
 
-int lw_noise_rms(struct lw_setup *setup, const struct lw_plan *plan, struct lw_noise_said *said, struct lw_error *err)
+/* Measure filters from number `first` on. @param n  set to their number */
+static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, int64_t first, int64_t *n,
+                           struct lw_noise_said *said, struct lw_error *err)
 {
     struct rms rms;
     const bool is_first = lw_comm_rank(setup->comm) == 0;
     const int64_t all = setup->job.op.n_channels;
     double values[MOST];
-    int rc = plan_rms(&setup->job, setup->engine, plan, lw_comm_size(setup->comm), &rms, err);
+    int rc = plan_rms(&setup->job, setup->engine, plan, lw_comm_size(setup->comm), first, &rms, err);
+    rc = rc ? rc : lw_noise_pass_take(&rms.pass, setup, first, err);
     rc = lw_comm_agree(setup->comm, rc ? rc : lw_noise_pass_open(&rms.pass, setup, err), err);
+    *n = lw_op_filters(&rms.pass.spec);
     for (int64_t channel = 0; channel < all && rc == LW_OK; channel += rms.pass.group) {
         const int64_t n_channels = lw_min64(rms.pass.group, all - channel), pairs = lw_noise_pass_pairs(&rms.pass, n_channels);
-        double *const noise = setup->job.noise + lw_noise_pass_pairs(&rms.pass, channel);
+        double *const noise = setup->job.noise + channel * lw_op_filters(&setup->job.op) + first;
         rms.next = rms.pass.mine;
         rc = lw_noise_pass_go(&rms.pass, setup, channel, n_channels, take_block, &rms, err);
-        for (int64_t i = 0, n; rc == LW_OK && is_first && i < pairs; i++)
-            noise[i] = lw_noise_pass_median(&rms.pass, n_channels, i, values, &n);
+        for (int64_t i = 0, count; rc == LW_OK && is_first && i < pairs; i++)
+            noise[i / *n * lw_op_filters(&setup->job.op) + i % *n] = lw_noise_pass_median(&rms.pass, n_channels, i, values, &count);
     }
-    const int64_t run = lw_op_has_pixels(&rms.pass.job->op) ? 1 : rms.pass.pieces, n = rms.pass.blocks.count * run;
-    snprintf(said->text, sizeof said->text, "%" PRId64 " segment%s of %" PRId64 " outputs", n, n == 1 ? "" : "s",
+    const int64_t run = lw_op_has_pixels(&rms.pass.job->op) ? 1 : rms.pass.pieces, segments = rms.pass.blocks.count * run;
+    snprintf(said->text, sizeof said->text, "%" PRId64 " segment%s of %" PRId64 " outputs", segments, segments == 1 ? "" : "s",
              rms.pass.blocks.length / run);
     lw_noise_pass_close(&rms.pass);
+    return rc;
+}
+
+int lw_noise_rms(struct lw_setup *setup, const struct lw_plan *plan, struct lw_noise_said *said, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int64_t first = 0, n = 0; rc == LW_OK && first < lw_op_filters(&setup->job.op); first += n)
+        rc = measure_filters(setup, plan, first, &n, said, err);
     return rc;
 }

@@ -27,6 +27,7 @@ def make(path):
         file["bad"] = np.where(np.arange(F * M).reshape(F, M) == 20 * M + 7, np.inf, 1).astype("f4")
         file.create_dataset("packed_bank", data=random.standard_normal((F, M)).astype(">f8"), chunks=(4, 500), compression="gzip")
         file["complex"] = (random.standard_normal((F, M)) + 1j * random.standard_normal((F, M))).astype("c8")
+        file["mask"] = (np.arange(N) % 1500 < 300).astype("u1")
         file["series"] = random.standard_normal(N)
         file["series"].attrs["sample_rate_hz"] = 4096.0
 
@@ -46,6 +47,7 @@ def cases(path):
         "complex": ols("int16", "complex", 1, "--products", "filtered,best", "--mode", "full", "--sign", "both", "--checksum"),
         "thinned": ols("signal", "bank", 1, "--decimate", "16", "--post", "power", "--boundary", "wrap"),
         "whitened": ols("series", "bank", 0, "--whiten", "0.5", "--products", "peaks,filtered", "--noise", "measured", *search),
+        "masked": ols("int16", "bank", 1, "--products", "peaks", *search, "--mask", f"{path}:/mask", "--masked-fraction", "0.4"),
         "shared": ols("int16", "bank", 1, "--products", "filtered,peaks,blocks", "--noise", "energy", *search, "--blocks", "1000", "--split",
                       "filters", "--boundary", "reflect"),
     }
@@ -98,7 +100,7 @@ def check_case(name, arguments, out, seen):
 def check_read(path, out, seen):
     """Banks that the ranks do not hold as they are stored: the groups are read as they are needed. A tap that is not finite is found."""
     os.environ["LAPWING_BANK_BYTES"] = "1000"
-    for name in ("shared", "near", "thinned"):
+    for name in ("shared", "near", "thinned", "measured", "rms", "masked"):
         check_case(name, cases(path)[name], out, seen)
     for ranks in (1, 2):
         done = run(ranks, ["ols", "--input", path + ":/int16", "--axis", "1", "--filters", path + ":/bad", "--threads", "1"], out)
