@@ -61,6 +61,9 @@ static const struct lw_option options[] = {
              "/convolved. peaks: a table of the sources in it, /peaks. Sources are sought in the image before --decimate."},
     LW_SEARCH_OPTIONS("pixel", "rows and columns", "image", "peaks", "positive; of complex ones both"),
     LW_WEIGHTS_OPTIONS,
+    {.name = "saturate", .kind = LW_OPTION_REAL, .argument = "V", .minimum = -1e300, .maximum = 1e300,
+     .help = "Value from which on a pixel is saturated. Sources with such a pixel in their window get the bit 4 of `flags`. It "
+             "goes with --products peaks. Default: none is."},
     {.name = "algorithm", .group = LW_GROUP_OWN, .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable|padded",
      .fallback = "auto",
      .help = "How to compute the convolution. direct: sums. tiles: transforms of tiles. full: transforms of bands as wide as the "
@@ -334,9 +337,12 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     int rc;
     c->every = (int)lw_options_int(given, "decimate");
+    job->search.saturation = lw_options_given(given, "saturate") ? lw_options_real(given, "saturate") : (double)INFINITY;
     if ((rc = lw_search_choose(given, words, job, &c->search, err)) ||
         (rc = lw_search_choose_sign(given, job->op.input.is_complex || c->kernel_complex, true, job, &c->search, err)))
         return rc;
+    if (lw_options_given(given, "saturate") && !(lw_search_products(&c->search) & LW_PEAKS))
+        return lw_fail(err, LW_EUSAGE, "--saturate goes with --products peaks only");
     if (c->every > 1 && !(lw_search_products(&c->search) & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--decimate %d only affects the product convolved: add it to --products, or leave "
                        "--decimate out", c->every);
@@ -431,8 +437,8 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_int(job, "decimate", c->every);
     lw_job_note_scale(job);
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
-    if (input->axis.unit[0])
-        lw_product_note_unit(&job->products[0], input->axis.unit);
+    for (int p = 0; p < job->n_products && input->axis.unit[0]; p++)
+        lw_product_note_unit(&job->products[p], input->axis.unit);
     lw_coordinates_set(job, (struct lw_steps){0}, &job->products[0]);
     if (job->products[0].dataset.n_columns == 0) {
         lw_coordinates_count(&job->products[0], job->products[0].axis_dim, job->first_input, c->every, "row");

@@ -13,7 +13,7 @@
 #include "io/names.h"
 #include "io/write/result_file.h"
 #include "io/write/writer.h"
-#include "plot/sky.h"
+#include "io/archive/fits/sky.h"
 #include "version.h"
 
 #include <dirent.h>

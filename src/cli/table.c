@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/notes/notes.h"
-#include "plot/plot.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,9 +20,6 @@ struct table {
     int strength;                               /* index in `columns` of the column that ranks rows; -1: none */
     double *rows;                               /* owned; [MOST_SHOWN + 1 x n_columns], rows to print */
     int n_rows;
-    int place[2];                               /* indices in `columns` of a source's column and row; -1: none */
-    struct lw_sky_point places[MOST_SHOWN];     /* places of the rows on the sky */
-    struct lw_sky sky;                          /* names of the coordinates in `text`; "": unknown */
 };
 
 static void take_row(void *context, const double *row)
@@ -43,59 +39,79 @@ static void take_row(void *context, const double *row)
     t->n_rows += t->n_rows < MOST_SHOWN;
 }
 
-/* Write a cell: a whole number in full, a time or frequency with six decimals (GPS times need microseconds), else seven digits. */
+/* Return the decimals of a column of places: GPS times need microseconds, degrees a part of a milliarcsecond. -1: no places. */
+static int decimals(const char *column)
+{
+    static const struct {
+        const char *column;
+        int n;
+    } places[] = {{"time", 6}, {"frequency", 6}, {"x", 3}, {"y", 3}, {"ra", 8}, {"dec", 8}};
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++)
+        if (strcmp(column, places[p].column) == 0)
+            return places[p].n;
+    return -1;
+}
+
+/* Write a cell: a whole number in full, a place with its decimals, else seven digits. */
 static const char *cell(const struct table *t, int row, int c, char text[CELL_SIZE])
 {
     const double value = t->rows[row * t->n_columns + c];
-    const bool is_place = strcmp(t->columns[c], "time") == 0 || strcmp(t->columns[c], "frequency") == 0;
-    const double whole = fabs(value) >= 1 ? floor(log10(fabs(value))) + 1 : 0;
-    snprintf(text, CELL_SIZE, "%.*g", value == floor(value) ? 16 : is_place ? (int)fmin(16, whole + 6) : 7, value);
+    const int n = decimals(t->columns[c]), whole = fabs(value) >= 1 ? (int)floor(log10(fabs(value))) + 1 : 0;
+    snprintf(text, CELL_SIZE, "%.*g", value == floor(value) ? 16 : n >= 0 ? (int)lw_min64(16, whole + n) : 7, value);
     return text;
+}
+
+/* Return whether some row has a number in a column. Columns that are NaN, such as places on the sky not known, are not shown. */
+static bool is_known(const struct table *t, int c)
+{
+    bool is = t->n_rows == 0;
+    for (int i = 0; i < t->n_rows && !is; i++)
+        is = !isnan(t->rows[i * t->n_columns + c]);
+    return is;
 }
 
 static void print_rows(const struct table *t)
 {
     char text[CELL_SIZE], name[4 * LW_NOTE_NAME];
-    int widths[LW_MOST_COLUMNS];
-    for (int c = 0; c < t->n_columns; c++) {
-        widths[c] = (int)strlen(lw_escape(t->columns[c], "", name, sizeof name));
-        for (int i = 0; i < t->n_rows; i++)
+    int widths[LW_MOST_COLUMNS];            /* 0: the column is not shown */
+    for (int c = 0, shown = 0; c < t->n_columns; c++) {
+        widths[c] = is_known(t, c) ? (int)strlen(lw_escape(t->columns[c], "", name, sizeof name)) : 0;
+        for (int i = 0; i < t->n_rows && widths[c] > 0; i++)
             widths[c] = (int)lw_max64(widths[c], (int64_t)strlen(cell(t, i, c, text)));
-        printf("%s%*s", c ? "  " : "", widths[c], name);
+        if (widths[c] > 0)
+            printf("%s%*s", shown++ ? "  " : "", widths[c], name);
     }
-    printf(!t->sky.text[0] ? "\n" : t->sky.is_in_hours ? "            ra           dec\n" : "     longitude      latitude\n");
-    for (int i = 0; i < t->n_rows; i++) {
-        for (int c = 0; c < t->n_columns; c++)
-            printf("%s%*s", c ? "  " : "", widths[c], cell(t, i, c, text));
-        printf(t->sky.text[0] ? "  %12.8f  %12.8f\n" : "\n", t->places[i].at[0], t->places[i].at[1]);
-    }
+    for (int i = 0; i < t->n_rows; i++)
+        for (int c = 0, shown = 0; c < t->n_columns; c++)
+            if (widths[c] > 0)
+                printf("%s%*s", shown++ ? "  " : "\n", widths[c], cell(t, i, c, text));
+    printf("\n");
 }
 
 static void print_title(const struct table *t, const char *name)
 {
     char shown[4 * sizeof(struct lw_name)];
     const char *const unit = lw_said_text(&t->notes.dataset, "start_unit");
+    const char *const frame = lw_said_text(&t->notes.dataset, "RADESYS");
     printf("%s: %" PRId64 " row%s", lw_escape(name, "", shown, sizeof shown), t->notes.n_rows, t->notes.n_rows == 1 ? "" : "s");
     if (t->n_rows < t->notes.n_rows)
         printf(", the %s %d", t->strength >= 0 ? "strongest" : "first", t->n_rows);
     else if (t->strength >= 0 && t->n_rows > 1)
         printf(", the strongest first");
     printf("%s%s", unit[0] ? "; time: " : "", lw_escape(unit, "", shown, sizeof shown));
-    printf(t->sky.text[0] ? "; degrees of %s\n" : "\n", lw_escape(t->sky.text, "", shown, sizeof shown));
+    printf("%s%s\n", frame[0] ? "; sky: " : "", lw_escape(frame, "", shown, sizeof shown));
 }
 
-/* Choose the columns of numbers, and find among them the strength and a source's place. */
+/* Choose the columns of numbers, and find among them the strength. */
 static void choose_columns(struct table *t)
 {
-    t->strength = t->place[0] = t->place[1] = -1;
+    t->strength = -1;
     for (int c = 0; c < t->notes.n_columns; c++) {
         const struct lw_note_column *const column = &t->notes.columns[c];
         if (!column->is_number)
             continue;
         if (strcmp(column->name, "snr") == 0 || strcmp(column->name, "magnitude") == 0)
             t->strength = t->n_columns;
-        if (strcmp(column->name, "column") == 0 || strcmp(column->name, "row") == 0)
-            t->place[column->name[0] == 'r'] = t->n_columns;
         t->columns[t->n_columns++] = column->name;
     }
 }
@@ -106,11 +122,6 @@ static int print(struct table *t, const char *name, struct lw_error *err)
     const int64_t count = t->strength >= 0 ? t->notes.n_rows : lw_min64(MOST_SHOWN, t->notes.n_rows);
     const struct lw_rows rows = {0, count, t->columns, t->n_columns};
     const int rc = t->rows ? lw_notes_each_row(name, &rows, take_row, t, err) : LW_ESYSTEM;
-    if (rc == LW_OK && t->place[0] >= 0 && t->place[1] >= 0) {
-        for (int i = 0; i < 2 * t->n_rows; i++)
-            t->places[i / 2].at[i % 2] = t->rows[i / 2 * t->n_columns + t->place[i % 2]];
-        lw_plot_find_sources(name, t->n_rows, t->places, &t->sky);
-    }
     if (rc == LW_OK) {
         print_title(t, name);
         print_rows(t);

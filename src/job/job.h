@@ -56,6 +56,7 @@ struct lw_search_request {
     const char *good_data;      /* conditions; other samples are masked (stream/search/mask.h); borrowed likewise; NULL: none */
     int64_t lead, n_wanted;     /* peaks are reported at outputs lead .. lead + n_wanted - 1 and numbered from `lead`; the outputs
                                    around these, near the ends of a window, only serve as neighbours */
+    double saturation;                  /* images: pixels of at least this value are saturated */
     double masked_fraction;     /* greatest fraction of a filter's energy that may meet masked samples */
     double first_time, time_step;       /* seconds: time of output `lead`, step of outputs; NaN: no sampling rate */
 };

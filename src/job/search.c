@@ -5,6 +5,7 @@
 #include "base/proc.h"
 #include "design/taps.h"
 #include "job/coordinates.h"
+#include "signal/source.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -233,6 +234,8 @@ static const struct lw_column peak_columns[] = {
 static const struct lw_column source_columns[] = {
     {"image", LW_COLUMN_INT}, {"row", LW_COLUMN_INT}, {"column", LW_COLUMN_INT}, {"re", LW_COLUMN_REAL}, {"im", LW_COLUMN_REAL},
     {"snr", LW_COLUMN_REAL}, {"cluster_size", LW_COLUMN_INT},
+    {"x", LW_COLUMN_REAL}, {"y", LW_COLUMN_REAL}, {"flux", LW_COLUMN_REAL}, {"flux_error", LW_COLUMN_REAL},
+    {"peak", LW_COLUMN_REAL}, {"flags", LW_COLUMN_INT}, {"ra", LW_COLUMN_REAL}, {"dec", LW_COLUMN_REAL},
 };
 enum { PEAK_COLUMNS = sizeof peak_columns / sizeof *peak_columns, SOURCE_COLUMNS = sizeof source_columns / sizeof *source_columns };
 static_assert(sizeof(struct lw_peak_row) == 8 * PEAK_COLUMNS, "a row is as the file has it");
@@ -273,6 +276,11 @@ void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
     };
 }
 
+int64_t lw_search_row_bytes(const struct lw_job *job)
+{
+    return lw_op_has_pixels(&job->op) ? (int64_t)sizeof(struct lw_source_row) : (int64_t)sizeof(struct lw_peak_row);
+}
+
 void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows)
 {
     struct lw_peak_row *const of_signal = rows;
@@ -284,6 +292,8 @@ void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, 
             of_image[i] = (struct lw_source_row){
                 .image = peaks[i].channel, .row = peaks[i].index - lead, .column = peaks[i].column,
                 .re = peaks[i].re, .im = peaks[i].im, .snr = peaks[i].snr, .cluster_size = peaks[i].cluster_size,
+                .x = NAN, .y = NAN, .flux = NAN, .flux_error = NAN, .peak = NAN, .flags = LW_SOURCE_NO_CENTRE, .ra = NAN,
+                .dec = NAN,
             };
         else
             of_signal[i] = (struct lw_peak_row){

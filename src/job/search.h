@@ -65,8 +65,12 @@ struct lw_source_row {
     int64_t image, row, column;
     double re, im, snr;
     int64_t cluster_size;
+    double x, y;                /* place in the input, as FITS counts: the centre of its first pixel is 1, 1 */
+    double flux, flux_error;
+    double peak;                /* the pixel under the middle of the kernel, less the background */
+    int64_t flags;              /* LW_SOURCE_*, signal/source.h */
+    double ra, dec;             /* degrees; NaN: not known */
 };
-#define LW_PEAK_ROW_BYTES sizeof(struct lw_peak_row)    /* the longer of the two */
 
 /** Declare the table /peaks. */
 void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product);
@@ -78,7 +82,11 @@ bool lw_search_waits(const struct lw_job *job);
 /** Return the crossing of such a row. */
 struct lw_crossing lw_search_row_crossing(const struct lw_job *job, const struct lw_peak_row *row);
 
-/** Convert peaks to rows of /peaks. @param rows  [n] struct lw_peak_row, or struct lw_source_row for images */
+/** Return the bytes of a row of /peaks. */
+int64_t lw_search_row_bytes(const struct lw_job *job);
+
+/** Convert peaks to rows of /peaks. What is measured at sources (stream/search/sources.h) becomes NaN, with the flag NO_CENTRE.
+ * @param rows  [n] struct lw_peak_row, or struct lw_source_row for images */
 void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows);
 
 double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i);

@@ -4,7 +4,7 @@
 #include "options/options.h"
 #include "plot/raster.h"
 #include "plot/script.h"
-#include "plot/sky.h"
+#include "io/archive/fits/sky.h"
 #include "plot/subject.h"
 
 /* The value of a kind is the index of its name among the choices of --kind. */

@@ -131,24 +131,6 @@ static int choose_input(struct lw_plot *plot, struct lw_error *err)
     return is_wanted ? rc : LW_OK;
 }
 
-void lw_plot_find_sources(const char *name, int n, struct lw_sky_point *places, struct lw_sky *sky)
-{
-    const struct lw_subject_hints hints = {.axis = -1};
-    struct lw_plot plot = {0};
-    struct lw_graticule g = {0};        /* low and high: pixels (0, 0) and (1, 1) in the input */
-    struct lw_error none;
-    if (lw_subject_open(name, &hints, &plot.subject, &none) == LW_OK && open_input(&plot, &none) == LW_OK)
-        lw_plot_open_sky(&plot, &plot.subject, (double[]){0, 0}, (double[]){1, 1}, &g, &none);
-    for (int i = 0; i < 2 * n && g.sky.wcs; i++)
-        places[i / 2].at[i % 2] = g.low[i % 2] + places[i / 2].at[i % 2] * (g.high[i % 2] - g.low[i % 2]);
-    if (g.sky.wcs)
-        lw_sky_find(&g.sky, false, n, places, places);
-    lw_sky_close(&g.sky);
-    *sky = g.sky;
-    lw_subject_release(&plot.subject);
-    lw_subject_release(&plot.input);
-}
-
 /* ---- kind of the picture ----------------------------------------------------------------------------------------------- */
 
 static bool is_bank(const struct lw_plot_subject *subject)

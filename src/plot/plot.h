@@ -11,22 +11,16 @@
  *     gather.c      reads samples into a raster; raster.c: the raster itself
  *     kinds.c       steps that several kinds of pictures share
  *     series.c, waterfall.c, lines.c, peaks.c, responses.c    the kinds of pictures
- *     graticule.c   lines of the sky's coordinates; sky.c: WCSLIB
+ *     graticule.c   lines of the sky's coordinates
  *     script.c      gnuplot's text
  *     picture.c     gnuplot's process, and the picture's file */
 #pragma once
 
 #include "comm/comm.h"
 #include "options/options.h"
-#include "plot/sky.h"
 
 extern const struct lw_option lw_plot_options[];
 
 /** Draw a picture as the options `given` ask. Rank 0 draws; all ranks return the same code. Collective.
  * @param names  "FILE", "FILE:/dataset", or several files that form one axis, in the form of io/names.h */
 int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options *given, struct lw_error *err);
-
-/** Find where sources of the table "FILE:/path" lie on the sky. Not collective.
- * @param places  in: columns and rows; out: longitudes and latitudes in degrees; LW_SKY_MOST at most
- * @param sky  set, and already closed: `text` names the coordinates; if it is "", they are unknown, and `places` unchanged */
-void lw_plot_find_sources(const char *name, int n, struct lw_sky_point *places, struct lw_sky *sky);

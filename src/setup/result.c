@@ -211,6 +211,32 @@ int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_
     return rc ? rc : lw_comm_agree(setup->comm, collect_provenance(result, command_line, err), err);
 }
 
+/* Collect the attributes of the input's file. For a table of sources, find its coordinates of the sky, and note their frame.
+ * Rank 0 only. */
+static int look_at_input(struct lw_result *result, struct lw_error *err)
+{
+    struct lw_job *const job = &result->setup->job;
+    struct lw_error reason;
+    if (lw_comm_rank(result->setup->comm) != 0)
+        return LW_OK;
+    if (!(result->said = lw_alloc(sizeof *result->said, "the input's attributes", err)))
+        return LW_ESYSTEM;
+    const int rc = lw_notes_collect(&job->inputs[0], result->said, err);
+    for (int p = 0; p < job->n_products && rc == LW_OK; p++) {
+        if (!lw_op_has_pixels(&job->op) || job->products[p].dataset.n_columns == 0)
+            continue;
+        if (lw_sky_open(result->said, &result->sky, &reason) || lw_sky_turn(&result->sky, &reason)) {
+            lw_log_warn("the table of sources lacks places on the sky: %s", reason.message);
+            lw_sky_close(&result->sky);
+        }
+        if (result->sky.wcs && result->sky.frame[0])
+            lw_product_note_text(&job->products[p], "RADESYS", result->sky.frame);
+        if (result->sky.wcs && result->sky.equinox > 0)
+            lw_product_note_real(&job->products[p], "EQUINOX", result->sky.equinox);
+    }
+    return rc;
+}
+
 /* Copy the input's own attributes to the result's first dataset: all for a FITS image, else those of lw_kept_add. Rank 0 only.
  * @param attributes  room for the product's own attributes, those of distributed acoustic sensing (DASCore's names), and the kept
  * ones */
@@ -219,11 +245,6 @@ static int carry_over(struct lw_result *result, struct lw_attribute *attributes,
 {
     if (lw_comm_rank(result->setup->comm) != 0)
         return LW_OK;
-    if (!(result->said = lw_alloc(sizeof *result->said, "the input's attributes", err)))
-        return LW_ESYSTEM;
-    const int rc = lw_notes_collect(&result->setup->job.inputs[0], result->said, err);
-    if (rc)
-        return rc;
     if (lw_setup_result_format(result->setup) == LW_RESULT_FITS) {
         const int n = result->said->n;
         if (first->n_columns > 0)
@@ -261,13 +282,16 @@ static int open_file(struct lw_result *result, open_fn *open, const char *file, 
     struct lw_writer_dataset datasets[LW_JOB_PRODUCTS + LW_OP_PRODUCTS];
     struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES + MOST_DAS + LW_KEPT_MOST];
     const int n_products = job->n_products + job->n_given, n_datasets = n_products + job->n_sums;
+    int rc = lw_comm_agree(setup->comm, look_at_input(result, err), err);
+    if (rc)
+        return rc;
     for (int p = 0; p < n_datasets; p++) {
         const struct lw_product *const product = p < n_products ? &job->products[p] : &job->sums[p - n_products].product;
         datasets[p] = product->dataset;
         datasets[p].attributes = product->attributes;
         datasets[p].n_attributes = product->n_attributes;
     }
-    const int rc = lw_comm_agree(setup->comm, carry_over(result, attributes, &datasets[0], err), err);
+    rc = lw_comm_agree(setup->comm, carry_over(result, attributes, &datasets[0], err), err);
     if (rc)
         return rc;
     lw_shield_rest();       /* this run examines no file from here on */
@@ -323,6 +347,7 @@ void lw_result_close(struct lw_result *result)
 {
     lw_writer_destroy(result->holder);
     lw_writer_destroy(result->writer);
+    lw_sky_close(&result->sky);
     lw_free(result->carried);
     lw_free(result->said);
     lw_free(result->texts);

@@ -3,7 +3,7 @@
  *     begin (provenance, time of the start) -> create (the file) -> the run writes to `writer` -> finish -> close */
 #pragma once
 
-#include "io/notes/said.h"
+#include "io/archive/fits/sky.h"
 #include "io/write/writer.h"
 #include "setup/flaws.h"
 #include "setup/setup.h"
@@ -17,6 +17,7 @@ struct lw_result {
     char *texts;                        /* owned: storage of the attributes' texts */
     char *configuration;                /* owned: the resolved options as a job file */
     struct lw_said *said;               /* owned, on rank 0: attributes of the input's file; NULL: not collected */
+    struct lw_sky sky;                  /* owned, on rank 0: places on the sky for a table of sources */
     struct lw_attribute *carried;       /* owned, on rank 0: the input's attributes for a FITS image, else NULL */
     struct lw_writer *holder;           /* owned: writer of lw_result_hold's file; NULL: none */
     int64_t n_runs;                     /* number of earlier, interrupted runs of this result, on rank 0 */

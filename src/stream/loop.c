@@ -88,7 +88,7 @@ static int open_pipeline(struct lw_loop *loop, struct lw_error *err)
     return rc;
 }
 
-static int open_buffers(struct lw_loop *loop, struct lw_error *err)
+static int open_buffers(struct lw_loop *loop, const struct lw_sky *sky, struct lw_error *err)
 {
     struct lw_setup *const setup = loop->setup;
     const struct lw_plan *const plan = loop->plan;
@@ -104,7 +104,7 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
         return rc;
     const struct lw_candidates_spec candidates = {
         .setup = setup, .op = &plan->op, .pipeline = loop->pipeline, .writer = loop->sinks.writer,
-        .plan = plan, .n_rows = loop->written.n_rows,
+        .plan = plan, .n_rows = loop->written.n_rows, .sky = sky,
     };
     if (setup->mask && (rc = lw_mask_start(setup->mask, &setup->job, plan, err)))
         return rc;
@@ -136,7 +136,7 @@ int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct
         .written = {.all_outputs = all_outputs, .n_outputs = all_outputs - lw_rounds_all_outputs(&spec->plan->rounds),
                     .n_rows = spec->n_rows, .flaws = spec->flaws},
     };
-    const int rc = open_buffers(loop, err);
+    const int rc = open_buffers(loop, spec->sky, err);
     if (rc)
         lw_loop_destroy(loop);
     else

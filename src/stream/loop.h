@@ -21,6 +21,7 @@ struct lw_loop_spec {
     struct lw_report *report;
     struct lw_listeners listeners;      /* called after each write */
     int64_t n_rows;                     /* rows of the table that an interrupted run has left */
+    const struct lw_sky *sky;           /* coordinates of the input, on rank 0; NULL: not known */
     struct lw_flaws flaws;              /* flaws that the interrupted run found; on rank 0 */
 };
 

@@ -128,7 +128,8 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window) + lw_mask_bytes(spec->mask, job, plan);
     const struct lw_bytes noise = lw_noise_bytes(spec, plan);
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
-                         lw_candidates_bytes(job, &plan->op, plan->rounds.slice, plan->rounds.group);
+                         lw_comm_max(spec->comm, lw_candidates_bytes(job, spec->engine, &plan->op, plan->rounds.slice,
+                                                                     plan->rounds.group));
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
     if (job->op.kind == LW_OP_OLS && !job->op.ols.taps.data)
         plan->bytes.engine += plan->rounds.held * lw_whole_row_bytes(&job->bank);

@@ -77,7 +77,7 @@ static int open_loop(struct stream *run, struct lw_error *err)
 {
     struct lw_loop_spec spec = {
         .setup = &run->setup, .plan = &run->plan, .writer = run->result.writer, .report = &run->report,
-        .n_rows = run->streamed.n_rows, .flaws = run->streamed.flaws,
+        .n_rows = run->streamed.n_rows, .sky = &run->result.sky, .flaws = run->streamed.flaws,
     };
     lw_listeners_add(&spec.listeners, show_progress, run);
     lw_listeners_add(&spec.listeners, lw_streamed_listen, &run->streamed);

@@ -297,6 +297,31 @@ static int check(const struct lw_result_file *result, const struct lw_writer_spe
 
 /* ---- complete ---------------------------------------------------------------------------------------------------------- */
 
+/* Put the unit and the meaning (a word of the IVOA's Unified Content Descriptors) of a column, if its name is known here. */
+static void put_column(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset, int c)
+{
+    static const char same[] = "";      /* the unit of the image */
+    static const struct {
+        const char *name, *unit, *meaning;
+    } known[] = {
+        {"x", "pixel", "pos.cartesian.x"}, {"y", "pixel", "pos.cartesian.y"}, {"snr", NULL, "stat.snr"},
+        {"flags", NULL, "meta.code"}, {"flux", same, "phot.flux"}, {"flux_error", same, "stat.error;phot.flux"},
+        {"peak", same, "phot.flux;stat.max"}, {"ra", "deg", "pos.eq.ra;meta.main"},
+        {"dec", "deg", "pos.eq.dec;meta.main"},
+    };
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        if (strcmp(dataset->columns[c].name, known[k].name) != 0)
+            continue;
+        const char *unit = known[k].unit == same ? NULL : known[k].unit;
+        for (int a = 0; a < dataset->n_attributes && known[k].unit == same; a++)
+            if (strcmp(dataset->attributes[a].name, "unit") == 0)
+                unit = dataset->attributes[a].text;
+        if (unit)
+            lw_fits_put_text(cards, lw_fits_numbered("TUNIT", c + 1).text, unit);
+        lw_fits_put_text(cards, lw_fits_numbered("TUCD", c + 1).text, known[k].meaning);
+    }
+}
+
 static int make_table_header(const struct lw_growing *table, struct lw_fits_cards *cards, struct lw_error *err)
 {
     const struct lw_writer_dataset *const dataset = &table->dataset;
@@ -314,6 +339,7 @@ static int make_table_header(const struct lw_growing *table, struct lw_fits_card
     for (int c = 0; c < dataset->n_columns; c++) {
         lw_fits_put_text(cards, lw_fits_numbered("TTYPE", c + 1).text, dataset->columns[c].name);
         lw_fits_put_text(cards, lw_fits_numbered("TFORM", c + 1).text, dataset->columns[c].kind == LW_COLUMN_INT ? "1K" : "1D");
+        put_column(cards, dataset, c);
     }
     put_name(cards, dataset->path);
     put_attributes(cards, dataset);

@@ -10,6 +10,7 @@
 #include "signal/peaks.h"
 #include "stream/listener.h"
 #include "stream/search/counted.h"
+#include "stream/search/sources.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -42,13 +43,16 @@ struct lw_candidates {
     int n_parts;
     struct lw_peak *peaks;              /* [most_rows] peaks of the part done last */
     int64_t n_peaks;                    /* number of these peaks */
+    void *rows;                         /* [most_rows] the same peaks as rows of the table */
+    int64_t row_bytes;
+    struct lw_sources *sources;         /* measures the peaks of images; NULL: of signals */
     int64_t n_crossings;                /* crossings of the part done last, in the slot's table */
     int64_t values;                     /* values of an output of one filter: the pixels of a row, or 1 */
     int64_t n_part;                     /* outputs of the part done last, of its filters; 0: no part was done */
     int64_t n_crossed, n_values;        /* crossings and outputs in the blocks so far, of all filters and ranks */
     bool is_crowded;                    /* too many crossings: the run ends once some part's peaks are counted */
-    void *received;                     /* rank 0: [SENT_ROWS] peaks of another rank */
-    void *rows;                         /* rank 0: [SENT_ROWS] peaks as rows of the table */
+    void *received;                     /* rank 0: [SENT_ROWS] rows of another rank */
+    void *placed;                       /* rank 0: [SENT_ROWS] rows with their places on the sky */
     int64_t *counts;                    /* rank 0: [BINS] histogram of the peaks */
     int64_t n_found;                    /* rank 0: peaks of all ranks; if peaks are chosen later, rows that wait for it */
     int64_t n_seen;                     /* outputs, of all filters, that have been searched for peaks */
@@ -66,14 +70,15 @@ static int64_t most_rows(const struct lw_op_plan *op, int64_t count, int64_t n_c
     return product < 0 ? 0 : lw_op_most_rows(op, product, count, n_channels);
 }
 
-int64_t lw_candidates_bytes(const struct lw_job *job, const struct lw_op_plan *op, int64_t count, int64_t n_channels)
+int64_t lw_candidates_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_op_plan *op, int64_t count,
+                            int64_t n_channels)
 {
     const int64_t sifting = SIFTED_ROWS * (int64_t)(sizeof(struct lw_crossing) + sizeof(struct lw_peak)) + LW_SPOOL_BYTES;
-    const int64_t rows = most_rows(op, count, n_channels), row = sizeof(struct lw_peak) + LW_PEAK_ROW_BYTES;
+    const int64_t rows = most_rows(op, count, n_channels), row = lw_search_row_bytes(job);
     if (rows == 0)
         return 0;
-    return (int64_t)sizeof(struct lw_candidates) + rows * (int64_t)sizeof(struct lw_peak) + SENT_ROWS * row +
-           BINS * (int64_t)sizeof(int64_t) + (lw_search_waits(job) ? sifting : 0);
+    return (int64_t)sizeof(struct lw_candidates) + rows * ((int64_t)sizeof(struct lw_peak) + row) + 2 * SENT_ROWS * row +
+           BINS * (int64_t)sizeof(int64_t) + lw_sources_bytes(job, engine) + (lw_search_waits(job) ? sifting : 0);
 }
 
 static int bin_of(const struct lw_candidates *candidates, double snr)
@@ -82,7 +87,7 @@ static int bin_of(const struct lw_candidates *candidates, double snr)
     return (int)fmin(fmax(octaves * BINS_PER_OCTAVE, 0), BINS - 1);
 }
 
-/* Count rows of an interrupted run as if this run had found them. */
+/* Count rows, also those of an interrupted run. */
 static void see_rows(void *context, const void *rows, int64_t n)
 {
     struct lw_candidates *const candidates = context;
@@ -103,14 +108,17 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
         .spec = *spec, .search = lw_op_search(&spec->setup->job.op), .product = lw_op_find_product(spec->op, LW_OP_CROSSINGS),
         .counted = lw_counted_of(spec->setup, spec->op),
         .values = lw_plan_output_values(spec->plan), .waits = lw_search_waits(&spec->setup->job),
+        .row_bytes = lw_search_row_bytes(&spec->setup->job),
     };
     const int64_t sifted = candidates->waits && lw_comm_rank(spec->setup->comm) == 0 ? SIFTED_ROWS : 0;
     if (!(candidates->peaks = lw_alloc_array(rows, sizeof *candidates->peaks, "the peaks of a block", err)) ||
-        !(candidates->received = lw_alloc_array(SENT_ROWS, sizeof(struct lw_peak), "the peaks of other ranks", err)) ||
-        !(candidates->rows = lw_alloc_array(SENT_ROWS, LW_PEAK_ROW_BYTES, "rows of the table", err)) ||
+        !(candidates->rows = lw_alloc_array(rows, (size_t)candidates->row_bytes, "rows of a block", err)) ||
+        !(candidates->received = lw_alloc_array(SENT_ROWS, (size_t)candidates->row_bytes, "rows of other ranks", err)) ||
+        !(candidates->placed = lw_alloc_array(SENT_ROWS, (size_t)candidates->row_bytes, "rows of the table", err)) ||
         !(candidates->counts = lw_alloc_array(BINS, sizeof *candidates->counts, "the count of peaks", err)) ||
         !(candidates->sifted = lw_alloc_array(sifted, sizeof *candidates->sifted, "crossings of all filters", err)) ||
-        !(candidates->picked = lw_alloc_array(sifted, sizeof *candidates->picked, "peaks of all filters", err))) {
+        !(candidates->picked = lw_alloc_array(sifted, sizeof *candidates->picked, "peaks of all filters", err)) ||
+        lw_sources_create(&spec->setup->job, spec->op, spec->setup->engine, spec->sky, &candidates->sources, err)) {
         lw_candidates_destroy(candidates);
         return LW_ESYSTEM;
     }
@@ -134,7 +142,9 @@ void lw_candidates_destroy(struct lw_candidates *candidates)
     if (!candidates)
         return;
     lw_free(candidates->peaks);
+    lw_sources_destroy(candidates->sources);
     lw_free(candidates->received);
+    lw_free(candidates->placed);
     lw_free(candidates->rows);
     lw_free(candidates->counts);
     lw_free(candidates->sifted);
@@ -208,6 +218,13 @@ static double typical_snr(struct lw_candidates *candidates, const struct lw_slot
     return lw_select(snr, n, n / 2);
 }
 
+/* Make rows of the peaks of a part. */
+static void make_rows(struct lw_candidates *candidates, const struct lw_slot *slot)
+{
+    lw_search_fill_rows(&candidates->spec.setup->job, candidates->peaks, candidates->n_peaks, candidates->rows);
+    lw_sources_measure(candidates->sources, slot, candidates->peaks, candidates->n_peaks, candidates->rows);
+}
+
 /* Pick the peaks of a part from its crossings in the slot's table; if the table was too short, split the part.
  * @param has_peaks  set: true if the peaks were picked, false if the part was split */
 static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part, bool *has_peaks,
@@ -222,6 +239,7 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
         const int64_t n = lw_counted_drop(&candidates->counted, slot, number, product->data, product->n_rows);
         candidates->n_peaks = pick(candidates, part, product->data, n);
         candidates->n_crossings = n;
+        make_rows(candidates, slot);
         candidates->n_part = part->count * part->n_channels * part->n_filters * candidates->values;
     } else if (!split(candidates, *part))
         return lw_fail(err, LW_EDATA, "%" PRId64 " neighbouring outputs, from number %" PRId64 " on, are beyond --threshold %g "
@@ -288,23 +306,22 @@ static int64_t most_found(const struct lw_candidates *candidates)
     return candidates->waits ? most * LW_CANDIDATES_KEPT : most;
 }
 
-/* Count at most SENT_ROWS peaks, and append them to the table unless there are more than `most`. */
-static int append_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, int64_t most, struct lw_error *err)
+/* Count at most SENT_ROWS rows, and append them to the table unless there are more than `most`. */
+static int append_rows(struct lw_candidates *candidates, const void *rows, int64_t n, int64_t most, struct lw_error *err)
 {
-    for (int64_t i = 0; i < n; i++)
-        candidates->counts[bin_of(candidates, peaks[i].snr)]++;
-    candidates->n_found += n;
+    see_rows(candidates, rows, n);
     if (candidates->n_found > most)
         return LW_OK;
-    lw_search_fill_rows(&candidates->spec.setup->job, peaks, n, candidates->rows);
-    return lw_writer_append(candidates->spec.writer, candidates->product, candidates->rows, n, err);
+    memmove(candidates->placed, rows, (size_t)(n * candidates->row_bytes));
+    lw_sources_place(candidates->sources, candidates->placed, n);
+    return lw_writer_append(candidates->spec.writer, candidates->product, candidates->placed, n, err);
 }
 
-static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, struct lw_error *err)
+static int add_rows(struct lw_candidates *candidates, const void *rows, int64_t n, struct lw_error *err)
 {
     const int64_t most = most_found(candidates);
     const bool fitted = candidates->n_found <= most;
-    const int rc = append_rows(candidates, peaks, n, most, err);
+    const int rc = append_rows(candidates, rows, n, most, err);
     const int64_t found = candidates->n_found;
     const double part = seen_part(candidates);
     const bool is_hopeless = found / HOPELESS > most || (found > lw_max64(most / RATE_FROM, LEAST_RATE) &&
@@ -327,11 +344,10 @@ static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peak
 static int take_rows(void *context, const void *data, int64_t bytes, struct lw_error *err)
 {
     struct lw_candidates *const candidates = context;
-    const struct lw_peak *const peaks = data;
-    const int64_t all = bytes / (int64_t)sizeof *peaks;
+    const int64_t all = bytes / candidates->row_bytes;
     int rc = LW_OK;
     for (int64_t first = 0; first < all && rc == LW_OK; first += SENT_ROWS)
-        rc = add_rows(candidates, peaks + first, lw_min64(SENT_ROWS, all - first), err);
+        rc = add_rows(candidates, (const char *)data + first * candidates->row_bytes, lw_min64(SENT_ROWS, all - first), err);
     return rc;
 }
 
@@ -363,13 +379,13 @@ int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, s
     candidates->n_parts = 0;
     candidates->n_peaks = candidates->n_part = 0;
     int rc = lw_comm_agree(comm, block->count > 0 ? finish_part(candidates, slot, &whole, &is_done, err) : LW_OK, err);
-    const int64_t row = sizeof *candidates->peaks;
+    const int64_t row = candidates->row_bytes;
     bool goes_on = true;
     while (rc == LW_OK && goes_on) {
         const int64_t n_seen = lw_comm_sum(comm, candidates->n_part);
         candidates->n_seen += n_seen;
         goes_on = lw_comm_max(comm, candidates->n_parts) > 0;
-        rc = lw_comm_bring(comm, candidates->peaks, candidates->n_peaks * row, candidates->received, SENT_ROWS * row, take_rows,
+        rc = lw_comm_bring(comm, candidates->rows, candidates->n_peaks * row, candidates->received, SENT_ROWS * row, take_rows,
                            candidates, err);
         rc = lw_comm_agree(comm, rc, err);
         if (rc == LW_OK && candidates->is_crowded && n_seen > 0)
@@ -401,8 +417,11 @@ static int pick_sifted(struct lw_candidates *candidates, int64_t end, struct lw_
     const int64_t found = lw_peaks_pick(&spec, sifted, n, candidates->picked);
     int64_t first = 0;
     int rc = LW_OK;
-    for (int64_t i = 0; rc == LW_OK && i < found; i += SENT_ROWS)
-        rc = append_rows(candidates, candidates->picked + i, lw_min64(SENT_ROWS, found - i), most, err);
+    for (int64_t i = 0; rc == LW_OK && i < found; i += SENT_ROWS) {
+        const int64_t some = lw_min64(SENT_ROWS, found - i);
+        lw_search_fill_rows(&candidates->spec.setup->job, candidates->picked + i, some, candidates->placed);
+        rc = append_rows(candidates, candidates->placed, some, most, err);
+    }
     while (first < n && sifted[first].index < end - cluster)
         first++;
     candidates->n_sifted = n - first;

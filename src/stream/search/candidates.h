@@ -1,6 +1,6 @@
 /* candidates.h - how crossings (outputs above the threshold) that the engine finds become peaks in the table of the result.
  *
- *     slot -> lw_peaks_pick, on each rank -> rank 0 -> the writer's table, in the order of its rows
+ *     slot -> lw_peaks_pick, on each rank -> rows (images: sources.h) -> rank 0 -> the writer's table, in the order of its rows
  *
  * A slot has room for a limited number of crossings. A block with more is computed again in parts, so that memory is bounded
  * whatever the threshold. If there are more than max-peaks peaks, there is no result; the run goes on only to find the threshold
@@ -31,10 +31,12 @@ struct lw_candidates_spec {
     struct lw_writer *writer;           /* its datasets are the job's products */
     const struct lw_plan *plan;
     int64_t n_rows;                     /* rows of the table that an interrupted run has left */
+    const struct lw_sky *sky;           /* coordinates of the input, on rank 0; NULL: not known */
 };
 
 /** Return the host bytes of candidates for blocks of at most `count` outputs on the axis and n_channels channels. */
-int64_t lw_candidates_bytes(const struct lw_job *job, const struct lw_op_plan *op, int64_t count, int64_t n_channels);
+int64_t lw_candidates_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_op_plan *op, int64_t count,
+                            int64_t n_channels);
 
 /** Create the candidates; read an interrupted run's rows (LW_EIO, LW_EDATA). *out: NULL if no peaks are sought. Not collective. */
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err);

@@ -1,4 +1,4 @@
-#include "plot/sky.h"
+#include "io/archive/fits/sky.h"
 
 int lw_sky_open(const struct lw_said *header, struct lw_sky *sky, struct lw_error *err)
 {
@@ -9,6 +9,13 @@ int lw_sky_open(const struct lw_said *header, struct lw_sky *sky, struct lw_erro
 }
 
 void lw_sky_close(struct lw_sky *sky) { (void)sky; }
+
+int lw_sky_turn(struct lw_sky *sky, struct lw_error *err)
+{
+    (void)sky;
+    (void)err;
+    return LW_OK;
+}
 
 void lw_sky_find(const struct lw_sky *sky, bool is_back, int n, const struct lw_sky_point *from, struct lw_sky_point *to)
 {

@@ -1,4 +1,4 @@
-#include "plot/sky.h"
+#include "io/archive/fits/sky.h"
 
 #include "base/memory.h"
 #include "io/archive/fits/cards.h"
@@ -9,6 +9,7 @@
 #include <wcs.h>
 #include <wcsfix.h>
 #include <wcshdr.h>
+#include <wcsmath.h>
 
 static int fail(int status, struct lw_error *err)
 {
@@ -30,6 +31,15 @@ static int write_header(const struct lw_said *header, struct lw_fits_cards *card
     return lw_fits_cards_finish(cards, err);
 }
 
+static void name_coordinates(const struct wcsprm *wcs, struct lw_sky *sky)
+{
+    sky->is_in_hours = strcmp(wcs->lngtyp, "RA") == 0;
+    sky->equinox = undefined(wcs->equinox) ? (double)NAN : wcs->equinox;
+    snprintf(sky->frame, sizeof sky->frame, "%.20s", wcs->radesys);
+    snprintf(sky->text, sizeof sky->text, wcs->radesys[0] ? "%.8s and %.8s (%.20s)" : "%.8s and %.8s", wcs->lngtyp, wcs->lattyp,
+             wcs->radesys);
+}
+
 /* Keep only the first two axes, those of the image, if both are celestial. */
 static int take_celestial(struct wcsprm *all, struct lw_sky *sky, struct lw_error *err)
 {
@@ -44,9 +54,7 @@ static int take_celestial(struct wcsprm *all, struct lw_sky *sky, struct lw_erro
     sky->wcs->flag = -1;
     if ((status = wcssub(1, all, &n_axes, axes, sky->wcs)) != 0 || (status = wcsset(sky->wcs)) != 0)
         return fail(status, err);
-    sky->is_in_hours = strcmp(all->lngtyp, "RA") == 0;
-    snprintf(sky->text, sizeof sky->text, all->radesys[0] ? "%.8s and %.8s (%.20s)" : "%.8s and %.8s", all->lngtyp, all->lattyp,
-             all->radesys);
+    name_coordinates(all, sky);
     return LW_OK;
 }
 
@@ -73,6 +81,24 @@ void lw_sky_close(struct lw_sky *sky)
         wcsfree(sky->wcs);
     lw_free(sky->wcs);
     sky->wcs = NULL;
+}
+
+int lw_sky_turn(struct lw_sky *sky, struct lw_error *err)
+{
+    /* The north galactic pole of 1958 in FK5, J2000, and the galactic longitude of the celestial pole (J.-C. Liu, Z. Zhu, H. Zhang,
+     * A&A 526, A16 (2011)). */
+    static const double pole[2] = {192.8594812065348, 27.12825118085622}, longitude = 122.9319185680026;
+    if (!sky->wcs || sky->is_in_hours)
+        return LW_OK;
+    const bool is_galactic = strcmp(sky->wcs->lngtyp, "GLON") == 0;
+    const int status = is_galactic ? wcsccs(sky->wcs, pole[0], pole[1], longitude, "RA", "DEC", "FK5", 2000, "") : 0;
+    if (status != 0)
+        return fail(status, err);
+    if (is_galactic)
+        name_coordinates(sky->wcs, sky);
+    else
+        lw_sky_close(sky);
+    return LW_OK;
 }
 
 /* If the longitude is the second axis, the two coordinates are swapped. */

@@ -9,6 +9,8 @@ struct lw_sky {
     struct wcsprm *wcs;         /* owned; NULL: no coordinates of the sky */
     bool is_in_hours;           /* the longitude is a right ascension */
     char text[64];              /* names of the coordinates: "RA and DEC (FK5)" */
+    char frame[24];             /* keyword RADESYS, or its default by the standard: "FK5"; "": none */
+    double equinox;             /* equinox of the frame; NaN: none */
 };
 
 enum { LW_SKY_MOST = 1200 };
@@ -22,6 +24,9 @@ struct lw_sky_point {
  * LW_EDATA: the coordinates make no sense, or need tables. LW_ESYSTEM: no memory. */
 int lw_sky_open(const struct lw_said *header, struct lw_sky *sky, struct lw_error *err);
 void lw_sky_close(struct lw_sky *sky);
+
+/** Turn the coordinates to right ascension and declination: galactic ones become those of FK5, J2000. Others are closed. LW_EDATA. */
+int lw_sky_turn(struct lw_sky *sky, struct lw_error *err);
 
 /** Convert at most LW_SKY_MOST pixels to places on the sky, or places to pixels. A point without counterpart becomes NaN. */
 void lw_sky_find(const struct lw_sky *sky, bool is_back, int n, const struct lw_sky_point *from, struct lw_sky_point *to);
