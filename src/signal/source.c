@@ -69,8 +69,8 @@ static double weigh(struct span *span, int64_t i, double *offset)
     return w;
 }
 
-/* Return the step of the place from the mean offset of the light: it would end at the middle of a Gaussian of width sigma. In a wide
- * window the step is twice the mean. A span of one pixel moves nothing. */
+/* Return the step of the place from the mean offset of the light: it would end at the middle of a Gaussian of width sigma. In a
+ * wide window the step is twice the mean. A span of one pixel moves nothing. */
 static double step_of(const struct span *span, double mean)
 {
     const double variance = -0.5 / span->scale;

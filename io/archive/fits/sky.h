@@ -25,7 +25,7 @@ struct lw_sky_point {
 int lw_sky_open(const struct lw_said *header, struct lw_sky *sky, struct lw_error *err);
 void lw_sky_close(struct lw_sky *sky);
 
-/** Turn the coordinates to right ascension and declination: galactic ones become those of FK5, J2000. Others are closed. LW_EDATA. */
+/** Turn galactic coordinates to right ascension and declination (FK5, J2000). Close others than these two kinds. LW_EDATA. */
 int lw_sky_turn(struct lw_sky *sky, struct lw_error *err);
 
 /** Convert at most LW_SKY_MOST pixels to places on the sky, or places to pixels. A point without counterpart becomes NaN. */
