@@ -375,6 +375,8 @@ int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *sp
                      struct lw_error *err)
 {
     assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
+    if (spec->conv2d.n_kernels > 1 || spec->conv2d.background || spec->conv2d.weights != LW_WEIGHTS_NONE)
+        return lw_fail(err, LW_ECONFIG, "banks of kernels, a mesh, and weights run on the cpu engine only: use --engine cpu");
     switch (spec->conv2d.algorithm) {
     case LW_CONV2D_ALGORITHM_DIRECT: *plan = direct(spec); return LW_OK;
     case LW_CONV2D_ALGORITHM_PADDED: *plan = padded(spec, NULL); return LW_OK;

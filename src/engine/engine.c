@@ -136,8 +136,12 @@ int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, stru
     double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors, "a kernel's factors", err);
     if (!factors)
         return LW_ESYSTEM;
-    const double residual = lw_separate(c->kernel, c->kernel_rows, c->kernel_columns, c->kernel_complex, factors,
-                                        factors + 2 * c->kernel_rows);
+    double residual = 0;
+    for (int k = 0; k < c->n_kernels; k++) {
+        const double *const kernel = c->kernel + k * c->kernel_rows * c->kernel_columns * (c->kernel_complex ? 2 : 1);
+        residual = fmax(residual, lw_separate(kernel, c->kernel_rows, c->kernel_columns, c->kernel_complex, factors,
+                                              factors + 2 * c->kernel_rows));
+    }
     lw_free(factors);
     if (is_product)
         *is_product = residual <= allowed;

@@ -194,8 +194,8 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 /** Set the same fields for a 2-D convolution: the convolved image first, if it is wanted, then the table of crossings. */
 void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 
-/** Find whether the kernel of images is the product of a column and a row, apart from rounding (signal/separable.h).
- * @param is_product  set; NULL: LW_ECONFIG if the kernel is no product */
+/** Find whether all kernels of images are products of a column and a row, apart from rounding (signal/separable.h).
+ * @param is_product  set; NULL: LW_ECONFIG if a kernel is no product */
 int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, struct lw_error *err);
 
 /* The bands of the algorithm PADDED: one transform each. */

@@ -31,7 +31,7 @@ static void check_data(const struct image_data *data, int64_t units, const char 
     struct image_result result;
     if (image_run(engine, data, units, &result))
         image_check(data, &result, what);
-    free(result.outputs);
+    image_forget(&result);
 }
 
 static void try_one(const struct image *image, int64_t units, const char *what)
@@ -256,7 +256,7 @@ static void check_flaws(const struct image *image, int how)
             CHECK(result.n_not_finite == count_bad(&data), "%lld pixels not finite, not %lld", (long long)result.n_not_finite,
                   (long long)count_bad(&data));
     }
-    free(result.outputs);
+    image_forget(&result);
     image_free(&data);
 }
 
@@ -345,7 +345,7 @@ static void test_first_flaw(void)
                       result.first_column == 49, "%s, %s: %lld, the first in image %lld at (%lld, %lld)", lw_mode_text(t.mode),
                       result.plan.text, (long long)result.n_not_finite, (long long)result.first_image,
                       (long long)(result.first_row + data.ahead_rows), (long long)result.first_column);
-            free(result.outputs);
+            image_forget(&result);
             image_free(&data);
         }
     }
@@ -464,9 +464,9 @@ static void test_cuts(const struct lw_engine_type *type)
             if (image_run(other, &data, units, &cut))
                 CHECK(memcmp(whole.outputs, cut.outputs, whole.bytes) == 0, "%s: blocks of %lld units: other bits",
                       whole.plan.text, (long long)units);
-            free(cut.outputs);
+            image_forget(&cut);
         }
-        free(whole.outputs);
+        image_forget(&whole);
         image_free(&data);
     }
     lw_engine_destroy(other);
@@ -520,6 +520,7 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
     test_decimated_halves();
     test_cuts(type);
     image_test_peaks(engine);
+    image_test_banks(engine, every);
     test_refusals();
     lw_engine_destroy(engine);
     return check_result("conv2d conformance");

@@ -1,4 +1,4 @@
-/* image_data.c - makes the pixels and the kernel of a 2-D convolution. */
+/* image_data.c - makes the pixels and the kernels of a 2-D convolution, and its background and weights. */
 #include "image.h"
 #include "trial.h"
 
@@ -34,8 +34,71 @@ static void make_pixels(struct image_data *data, uint64_t *state)
     }
 }
 
+/* A mesh of random nodes, least <= node <= most, and its values at all pixels. */
+static double *make_mesh(const struct image *t, double least, double most, uint64_t *state, struct lw_mesh *mesh)
+{
+    *mesh = lw_mesh_of(t->rows, t->columns, 16, t->n_images);
+    mesh->tables = calloc((size_t)lw_mesh_values(mesh), sizeof *mesh->tables);
+    float *const values = calloc((size_t)(mesh->node_rows * mesh->node_columns + t->columns), sizeof *values);
+    double *const map = calloc((size_t)(t->n_images * t->rows * t->columns), sizeof *map);
+    if (!mesh->tables || !values || !map)
+        abort();
+    for (int64_t c = 0; c < t->n_images; c++) {
+        for (int64_t i = 0; i < mesh->node_rows * mesh->node_columns; i++)
+            values[i] = (float)(least + (most - least) * (trial_uniform(state) + 1) / 2);
+        lw_mesh_fill(mesh, c, values);
+        for (int64_t row = 0; row < t->rows; row++) {
+            lw_mesh_row(mesh, c, row, 0, t->columns, values);
+            for (int64_t column = 0; column < t->columns; column++)
+                map[(c * t->rows + row) * t->columns + column] = (double)values[column];
+        }
+    }
+    free(values);
+    return map;
+}
+
+/* Weights of pixels, the sigmas of which lie between 1 and `contrast`, and jump from one to the other. In a corner, in two columns,
+ * and at some pixels the map holds numbers that are no weights. */
+static void make_map(struct image_data *data, uint64_t *state)
+{
+    const struct image *const t = &data->image;
+    const double none[] = {0, -1, (double)NAN, t->weights == LW_WEIGHTS_SIGMA ? (double)INFINITY : 0};
+    const size_t bytes = lw_scalar_bytes(t->map.scalar);
+    const bool has_none = !lw_scalar_is_integer(t->map.scalar);
+    data->map = calloc((size_t)(t->n_images * t->rows * t->columns), bytes);
+    data->weights = calloc((size_t)(t->n_images * t->rows * t->columns), sizeof *data->weights);
+    if (!data->map || !data->weights)
+        abort();
+    for (int64_t i = 0; i < t->n_images * t->rows * t->columns; i++) {
+        const int64_t row = i / t->columns % t->rows, column = i % t->columns;
+        const double sigma = (column > t->columns / 2 ? fmax(t->contrast, 1) : 1) * (1.5 + trial_uniform(state) / 2);
+        const bool is_none = (row < t->rows / 3 && column < t->columns / 3) || column / 2 == t->columns / 3 || i % 97 == 5;
+        const double map = is_none ? none[has_none ? i % 4 : 0] : t->weights == LW_WEIGHTS_SIGMA ? sigma : 1 / (sigma * sigma);
+        const double kept = trial_kept(t->map.scalar, map);
+        trial_put_scalar(t->map, kept, data->map + (size_t)i * bytes);
+        const bool is_weight = isfinite(kept) && kept > 0;
+        data->weights[i] = !is_weight ? 0 : t->weights == LW_WEIGHTS_SIGMA ? 1 / (kept * kept) : kept;
+    }
+}
+
+static void make_sky(struct image_data *data, uint64_t *state)
+{
+    const struct image *const t = &data->image;
+    if (t->has_background)
+        data->sky = make_mesh(t, -2 * t->spread, 5 * t->spread, state, &data->background);
+    if (t->weights == LW_WEIGHTS_MESH) {
+        data->weights = make_mesh(t, 0.5 * t->spread, t->spread, state, &data->sigma);
+        for (int64_t i = 0; i < t->n_images * t->rows * t->columns; i++)
+            data->weights[i] = data->weights[i] > 0 ? 1 / (data->weights[i] * data->weights[i]) : 0;
+    } else if (t->weights != LW_WEIGHTS_NONE) {
+        make_map(data, state);
+    }
+}
+
+static int kernels_of(const struct image *image) { return image->n_kernels > 1 ? image->n_kernels : 1; }
+
 /* Taps are exact in float32, so that rounding them does not count as the engine's error. */
-static void make_kernel(struct image_data *data, uint64_t *state)
+static void make_kernel(struct image_data *data, uint64_t *state, double *taps)
 {
     const struct image *const t = &data->image;
     const int parts = t->kernel_complex ? 2 : 1;
@@ -47,7 +110,7 @@ static void make_kernel(struct image_data *data, uint64_t *state)
         row[n] = ldexp(rint(ldexp(trial_uniform(state), 10)), -10);
     for (int64_t m = 0; m < t->kernel_rows; m++) {
         for (int64_t n = 0; n < t->kernel_columns; n++) {
-            double *const to = data->kernel + (m * t->kernel_columns + n) * parts;
+            double *const to = taps + (m * t->kernel_columns + n) * parts;
             const double complex product = CMPLX(column[2 * m], column[2 * m + 1]) * CMPLX(row[2 * n], row[2 * n + 1]);
             const double parted[2] = {t->kernel_complex ? creal(product) : column[2 * m] * row[2 * n], cimag(product)};
             for (int part = 0; part < parts; part++) {
@@ -72,7 +135,7 @@ void image_make(const struct image *image, struct image_data *data)
     *data = (struct image_data){
         .image = *image,
         .pixels = calloc(n, sizeof(double complex)),
-        .kernel = calloc((size_t)(image->kernel_rows * image->kernel_columns), 2 * sizeof(double)),
+        .kernel = calloc((size_t)(kernels_of(image) * image->kernel_rows * image->kernel_columns), 2 * sizeof(double)),
         .stored = calloc(n, lw_type_bytes(image->input)),
     };
     if (!data->pixels || !data->kernel || !data->stored)
@@ -84,7 +147,9 @@ void image_make(const struct image *image, struct image_data *data)
     data->kept_columns = (data->out_columns + every - 1) / every;
     data->image.output.is_complex = image->input.is_complex || image->kernel_complex;
     make_pixels(data, &state);
-    make_kernel(data, &state);
+    for (int k = 0; k < kernels_of(image); k++)
+        make_kernel(data, &state, data->kernel + k * image->kernel_rows * image->kernel_columns * (image->kernel_complex ? 2 : 1));
+    make_sky(data, &state);
     image_store(data);
 }
 
@@ -93,6 +158,11 @@ void image_free(struct image_data *data)
     free(data->pixels);
     free(data->kernel);
     free(data->stored);
+    free(data->background.tables);
+    free(data->sigma.tables);
+    free(data->map);
+    free(data->sky);
+    free(data->weights);
 }
 
 struct lw_op_spec image_spec(const struct image_data *data)
@@ -109,7 +179,9 @@ struct lw_op_spec image_spec(const struct image_data *data)
         .n_channels = t->n_images,
         .n_outputs = data->out_rows,
         .conv2d = {
-            .kernel = data->kernel, .n_kernels = 1,
+            .kernel = data->kernel, .n_kernels = kernels_of(t),
+            .background = data->background.tables ? &data->background : NULL,
+            .weights = t->weights, .sigma = data->sigma.tables ? &data->sigma : NULL, .map = t->map,
             .kernel_rows = t->kernel_rows,
             .kernel_columns = t->kernel_columns,
             .kernel_complex = t->kernel_complex,

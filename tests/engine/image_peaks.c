@@ -26,12 +26,6 @@ static const enum lw_conv2d_algorithm algorithms[] = {
     LW_CONV2D_ALGORITHM_PADDED,
 };
 
-static void forget(struct image_result *result)
-{
-    free(result->outputs);
-    free(result->peaks);
-}
-
 /* ---- the truth ------------------------------------------------------------------------------------------------------- */
 
 /* Real number `at` of an image in the computing precision. */
@@ -96,9 +90,9 @@ static int64_t try_cut(struct lw_engine *engine, const struct image_data *data, 
 {
     struct image_result result;
     struct lw_peak *wanted;
-    char text[320];
+    char text[400];
     if (!image_run(engine, data, units, &result)) {
-        forget(&result);
+        image_forget(&result);
         return 0;
     }
     const int64_t n = find_peaks(data, whole, &wanted);
@@ -110,7 +104,7 @@ static int64_t try_cut(struct lw_engine *engine, const struct image_data *data, 
         CHECK(is_thinned(data, whole, &result), "%s: %s: blocks of %lld units: the image is another one", what, text,
               (long long)units);
     free(wanted);
-    forget(&result);
+    image_forget(&result);
     return result.n_again;
 }
 
@@ -137,7 +131,7 @@ static int64_t try_one(struct lw_engine *engine, const struct image *image, bool
     if (image_run(engine, &plainly, 0, &whole))
         for (int64_t units = 0; units < 3; units++)
             n_again += try_cut(engine, &data, &whole, units * (has_rows ? 37 : 1), what);
-    forget(&whole);
+    image_forget(&whole);
     image_free(&data);
     return n_again;
 }
@@ -227,7 +221,7 @@ static void test_flaws(struct lw_engine *engine)
                   result.first_image == 0 && result.first_column == 90, "%s: %lld pixels not finite, the first in row %lld, %lld",
                   result.plan.text, (long long)result.n_not_finite,
                   (long long)(result.first_row + data.ahead_rows + result.plan.after), (long long)result.first_column);
-        forget(&result);
+        image_forget(&result);
         image_free(&data);
     }
 }

@@ -98,7 +98,8 @@ static struct lw_cpu_shape2d base_shape(const struct lw_op_spec *spec, enum lw_c
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     const bool is_complex = spec->input.is_complex || c->kernel_complex;
     return (struct lw_cpu_shape2d){
-        .kernels = lw_cpu_kernels(spec->precision), .method = method, .width = is_complex ? 2 : 1,
+        .kernels = lw_cpu_kernels(spec->precision), .method = method, .n_kernels = c->n_kernels, .width = is_complex ? 2 : 1,
+        .has_window = method == LW_CPU_CONV2D_TILES && c->background,
         .widens = is_complex && !spec->input.is_complex, .kernel_rows = c->kernel_rows, .kernel_columns = c->kernel_columns,
         .kernel_complex = c->kernel_complex, .pair_rows = 1, .pair_columns = 1,
     };
@@ -117,12 +118,12 @@ static double strips_cost(const struct lw_op_spec *spec, const struct lw_cpu_sha
 {
     const double loads = (double)(shape->rows * shape->columns) / (double)(shape->hop_rows * shape->hop_columns);
     const double factor = spec->precision == LW_DOUBLE ? 2 : 1;
-    const double moved = shape->width * factor * (costs.load_real * loads + costs.store_real);
+    const double moved = shape->width * factor * (costs.load_real * loads + shape->n_kernels * costs.store_real);
     const int64_t outputs = shape->hop_columns * shape->width;
     if (shape->method == LW_CPU_CONV2D_DIRECT)
-        return moved + sum_cost(shape, shape->kernel_rows * shape->kernel_columns, outputs);
-    return moved + (sum_cost(shape, shape->kernel_rows, shape->columns * shape->width) +
-                    sum_cost(shape, shape->kernel_columns, outputs));
+        return moved + shape->n_kernels * sum_cost(shape, shape->kernel_rows * shape->kernel_columns, outputs);
+    return moved + shape->n_kernels * (sum_cost(shape, shape->kernel_rows, shape->columns * shape->width) +
+                                       sum_cost(shape, shape->kernel_columns, outputs));
 }
 
 /* Return the length of a padded row in reals: direct() reads up to a step beyond its range. */
@@ -157,13 +158,14 @@ static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_
 {
     const double points = (double)(shape->rows * shape->columns), factor = spec->precision == LW_DOUBLE ? 2 : 1;
     const double bytes = points * 2 * (double)shape->kernels->real_bytes;
-    const double used_rows = (double)shape->rows + (double)lw_min64(shape->hop_rows, output_rows(spec));
+    const double kernels = shape->n_kernels, trips = (1 + kernels) / 2;
+    const double used_rows = (double)shape->rows + kernels * (double)lw_min64(shape->hop_rows, output_rows(spec));
     double cost = used_rows * (double)shape->columns * power_cost(costs.row_point, shape->columns) *
                   slowness(shape->columns, false, spec->precision);
-    cost += 2 * points * power_cost(costs.column_point, shape->rows) * slowness(shape->rows, true, spec->precision);
-    cost += points * costs.product_point;
-    cost += points * (bytes > 768e3 ? costs.second_cache_miss : 0) + points * (bytes > 16e6 ? costs.third_cache_miss : 0);
-    cost += 2 * points * costs.load_real + 2 * (double)(shape->hop_rows * shape->hop_columns) * costs.store_real;
+    cost += 2 * trips * points * power_cost(costs.column_point, shape->rows) * slowness(shape->rows, true, spec->precision);
+    cost += kernels * points * costs.product_point;
+    cost += trips * points * ((bytes > 768e3 ? costs.second_cache_miss : 0) + (bytes > 16e6 ? costs.third_cache_miss : 0));
+    cost += 2 * points * costs.load_real + 2 * kernels * (double)(shape->hop_rows * shape->hop_columns) * costs.store_real;
     return cost * factor + 2 * used_rows * costs.row_start;
 }
 
@@ -258,9 +260,14 @@ static int take_cheapest(const struct lw_op_spec *spec, struct lw_cpu_shape2d *s
 int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
 {
     assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
+    assert(spec->conv2d.n_kernels >= 1);
     assert(spec->conv2d.kernel_rows >= 1 && spec->conv2d.kernel_columns >= 1 && spec->conv2d.output_columns >= 1);
     assert(!lw_search_is_needed(&spec->conv2d.search) || (spec->n_outputs > 0 && spec->conv2d.search.threshold > 0));
     bool is_large;
+    if (spec->input.is_complex && spec->conv2d.background)
+        return lw_fail(err, LW_ECONFIG, "a background mesh is for real images, and the image is complex: leave the mesh out");
+    if (spec->conv2d.weights != LW_WEIGHTS_NONE)
+        return lw_fail(err, LW_ECONFIG, "the cpu engine has no weights of pixels yet; leave them out");
     switch (spec->conv2d.algorithm) {
     case LW_CONV2D_ALGORITHM_DIRECT: *shape = strips(spec, LW_CPU_CONV2D_DIRECT); return LW_OK;
     case LW_CONV2D_ALGORITHM_TILES: return take_tile(spec, false, shape, err);
@@ -301,7 +308,8 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
     *plan = (struct lw_op_plan){
         .halo = shape.kernel_rows - 1, .unit = lw_cpu_shape2d_has_fft(&shape) ? shape.hop_rows * shape.pair_rows : 1,
         .channel_unit = 1, .input_width = spec->conv2d.columns, .n_outputs = spec->n_outputs,
-        .segment = lw_cpu_shape2d_has_fft(&shape) ? (int)shape.columns : 0, .seconds_per_output = 1e-9 * shape.cost,
+        .segment = lw_cpu_shape2d_has_fft(&shape) ? (int)shape.columns : 0,
+        .seconds_per_output = 1e-9 * shape.cost / shape.n_kernels,
     };
     lw_op_conv2d_products(spec, plan);
     describe(&shape, plan->text, sizeof plan->text);

@@ -6,6 +6,9 @@
  *                       that is kept: transform back, unpack -> finish -> store
  *   PADDED              the same, one window after the other; all threads share the rows, then the columns, then the rows
  *
+ * All kernels of a bank use the window once it is loaded. Its columns are then transformed once and kept, and product and inverse
+ * are made for one kernel after the other.
+ *
  * A search for peaks also computes rows before and after a block's own, in whole tiles, and looks for crossings in finished rows.
  * No result depends on the thread, the block or the slot. */
 #include "cpu/conv2d/conv2d.h"
@@ -14,6 +17,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Sums over a tile of pixels up to 2^this and kernels near 1 stay far from the ends of either precision's range. */
 #define MODERATE_EXPONENT 16
@@ -31,6 +35,12 @@ static void *real_at(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t r
 
 /* ---- the memory of a thread ----------------------------------------------------------------------------------------- */
 
+static int64_t strengths_bytes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
+{
+    const bool is_kept = lw_search_products(&spec->conv2d.search) & LW_BEST;
+    return is_kept ? shape->hop_rows * shape->hop_columns * (int64_t)sizeof(double) : 0;
+}
+
 static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, char *memory,
                        struct lw_cpu_conv2d_lane *lane)
 {
@@ -41,13 +51,20 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2
     const int64_t points = is_padded ? 0 : shape->rows * fft.pitch * 2;
     const int64_t turned = shape->window_turned * (shape->kernel_complex ? 2 : 1);
     const int64_t passes = shape->method == LW_CPU_CONV2D_SEPARABLE ? 2 * shape->between_turned : 0;
+    const int64_t kept = is_padded || shape->n_kernels == 1 ? 0 : shape->rows * fft.bins * 2;
+    const int64_t window = shape->has_window ? shape->rows * shape->columns * shape->width : 0;
+    const int64_t sky = shape->columns + (is_repeated ? spec->conv2d.columns : 0);
     const int64_t outputs = shape->has_stencil ? LW_CPU_STENCIL_ROWS * shape->outputs_stride : shape->columns * shape->width + step;
     struct lw_cpu_arena arena = {.base = memory};
     lane->x = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? points : turned) * real));
     lane->between = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? shape->rows * fft.strip * 2 : passes) * real));
     lane->row = lw_cpu_take(&arena, lw_cpu_padded(is_tiled ? shape->columns * 2 * real : 0));
     lane->repeated_row = lw_cpu_take(&arena, lw_cpu_padded(is_repeated ? shape->columns * (int64_t)lw_type_bytes(spec->input) : 0));
+    lane->sky = lw_cpu_take(&arena, lw_cpu_padded(spec->conv2d.background ? sky * (int64_t)sizeof *lane->sky : 0));
+    lane->kept = lw_cpu_take(&arena, lw_cpu_padded(kept * real));
     for (int i = 0; i < shape->pair_rows * shape->pair_columns; i++) {
+        lane->window[i] = lw_cpu_take(&arena, lw_cpu_padded(window * real));
+        lane->strengths[i] = lw_cpu_take(&arena, is_padded ? 0 : lw_cpu_padded(strengths_bytes(spec, shape)));
         lane->y[i] = lw_cpu_take(&arena, lw_cpu_padded(outputs * real));
         lw_cpu_take(&arena, lw_cpu_padded(lw_cpu_flaws2d_lay_out_own(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[i])));
         if (!is_padded)
@@ -64,7 +81,10 @@ static int64_t lay_out_shared(const struct lw_op_spec *spec, const struct lw_cpu
     struct lw_cpu_arena arena = {.base = memory};
     if (shape->method != LW_CPU_CONV2D_PADDED)
         return 0;
-    lane->x = lw_cpu_take(&arena, lw_cpu_padded(fft.rows * fft.pitch * 2 * (int64_t)shape->kernels->real_bytes));
+    const int64_t complex_bytes = 2 * (int64_t)shape->kernels->real_bytes;
+    lane->x = lw_cpu_take(&arena, lw_cpu_padded(fft.rows * fft.pitch * complex_bytes));
+    lane->kept = lw_cpu_take(&arena, lw_cpu_padded(shape->n_kernels == 1 ? 0 : fft.rows * fft.bins * complex_bytes));
+    lane->strengths[0] = lw_cpu_take(&arena, lw_cpu_padded(strengths_bytes(spec, shape)));
     lw_cpu_take(&arena, lw_cpu_flaws2d_lay_out(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[0]));
     return arena.used;
 }
@@ -86,8 +106,10 @@ static int n_lanes(const struct lw_cpu_shape2d *shape, const struct lw_op_plan *
 
 static int64_t n_noises(const struct lw_op_spec *spec)
 {
-    return lw_search_is_needed(&spec->conv2d.search) ? spec->n_channels : 0;
+    return lw_search_is_needed(&spec->conv2d.search) ? spec->n_channels * spec->conv2d.n_kernels : 0;
 }
+
+static int64_t mesh_bytes(const struct lw_mesh *mesh) { return mesh ? lw_mesh_values(mesh) * (int64_t)sizeof *mesh->tables : 0; }
 
 static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
 {
@@ -100,8 +122,9 @@ static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
     const int64_t tables = 4 * (shape.rows + shape.columns) * (int64_t)shape.kernels->real_bytes;
     const int64_t work = (lw_cpu_shape2d_has_fft(&shape) ? tables : 0) + lay_out_shared(spec, &shape, NULL, &lane) +
                          n_lanes(&shape, plan, size) * lane_bytes;
-    const int64_t kept = (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) +
-                         n_noises(spec) * (int64_t)sizeof(double);
+    const int64_t kernel = (int64_t)sizeof(struct lw_cpu_kernel2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan);
+    const int64_t kept = (int64_t)sizeof(struct lw_cpu_conv2d) + shape.n_kernels * kernel +
+                         n_noises(spec) * (int64_t)sizeof(double) + mesh_bytes(spec->conv2d.background);
     return kept + lw_max64(work, lw_cpu_kernel2d_setup_bytes(&shape));     /* the kernel is prepared before the lanes are opened */
 }
 
@@ -114,6 +137,30 @@ static int take_noise(const struct lw_op_spec *spec, double **out, struct lw_err
         noise[i] = given ? given[i] : 1;
     *out = noise;
     return noise ? LW_OK : LW_ESYSTEM;
+}
+
+/* Copy a mesh; none if `given` is NULL. */
+static int take_mesh(const struct lw_mesh *given, struct lw_mesh *out, struct lw_error *err)
+{
+    if (!given)
+        return LW_OK;
+    *out = *given;
+    out->tables = lw_alloc((size_t)mesh_bytes(given), "a mesh", err);
+    if (!out->tables)
+        return LW_ESYSTEM;
+    memcpy(out->tables, given->tables, (size_t)mesh_bytes(given));
+    return LW_OK;
+}
+
+static int take_kernels(struct lw_cpu_conv2d *conv2d, const struct lw_op_spec *spec, struct lw_error *err)
+{
+    const int n = conv2d->shape.n_kernels;
+    if (!(conv2d->kernels = lw_alloc_array(n, sizeof *conv2d->kernels, "the kernels", err)))
+        return LW_ESYSTEM;
+    int rc = LW_OK;
+    for (int k = 0; rc == LW_OK && k < n; k++)
+        rc = lw_cpu_kernel2d_create(spec, &conv2d->shape, k, &conv2d->kernels[k], err);
+    return rc;
 }
 
 /* Open the lanes, and plan the transform for their memory. */
@@ -146,7 +193,10 @@ static void conv2d_destroy(void *state)
     if (conv2d->fft)
         conv2d->shape.kernels->fft2d_destroy(conv2d->fft);
     lw_cpu_lanes_close(&conv2d->lanes);
-    lw_cpu_kernel2d_release(&conv2d->kernel);
+    for (int k = 0; conv2d->kernels && k < conv2d->shape.n_kernels; k++)
+        lw_cpu_kernel2d_release(&conv2d->kernels[k]);
+    lw_free(conv2d->kernels);
+    lw_free(conv2d->background.tables);
     lw_free(conv2d->shared);
     lw_free(conv2d->noise);
     lw_free(conv2d);
@@ -160,13 +210,16 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
         return LW_ESYSTEM;
     conv2d->spec = *spec;
     conv2d->spec.conv2d.kernel = conv2d->spec.conv2d.search.noise = NULL;       /* borrowed during this call only */
+    conv2d->spec.conv2d.background = spec->conv2d.background ? &conv2d->background : NULL;
     conv2d->plan = *plan;
     conv2d->series = lw_op_find_product(plan, LW_OP_SERIES);
     conv2d->crossings = lw_op_find_product(plan, LW_OP_CROSSINGS);
+    conv2d->best_value = lw_op_find_product(plan, LW_OP_BEST_VALUE);
+    conv2d->best_filter = lw_op_find_product(plan, LW_OP_BEST_FILTER);
     int rc = lw_cpu_shape2d(spec, &conv2d->shape, err);
     conv2d->n_tiles = conv2d->shape.pair_rows * conv2d->shape.pair_columns;
     if (rc || (rc = take_noise(spec, &conv2d->noise, err)) ||
-        (rc = lw_cpu_kernel2d_create(spec, &conv2d->shape, &conv2d->kernel, err)) ||
+        (rc = take_mesh(spec->conv2d.background, &conv2d->background, err)) || (rc = take_kernels(conv2d, spec, err)) ||
         (rc = open_lanes(conv2d, n_lanes(&conv2d->shape, plan, size), err))) {
         conv2d_destroy(conv2d);
         return rc;
@@ -179,11 +232,17 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
 
 static bool is_within(int64_t row, int64_t begin, int64_t end) { return row >= begin && row < end; }
 
-/* Return whether row `row` of a tile's outputs is stored. is_searched returns whether it may have crossings. */
+/* Return whether row `row` of a tile's outputs is stored. has_best returns whether the best of its outputs are, and is_searched
+ * whether it may have crossings. */
 static bool is_stored(const struct lw_cpu_tile2d *tile, int64_t row)
 {
-    return is_within(tile->row + row, tile->work->stored_begin, tile->work->stored_end) &&
+    return tile->conv2d->series >= 0 && is_within(tile->row + row, tile->work->stored_begin, tile->work->stored_end) &&
            (tile->slot->block.first + tile->row + row) % lw_conv2d_every(&tile->conv2d->spec.conv2d) == 0;
+}
+
+static bool has_best(const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    return tile->conv2d->best_value >= 0 && is_within(tile->row + row, tile->work->stored_begin, tile->work->stored_end);
 }
 
 static bool is_searched(const struct lw_cpu_tile2d *tile, int64_t row)
@@ -193,7 +252,13 @@ static bool is_searched(const struct lw_cpu_tile2d *tile, int64_t row)
 
 static bool is_needed(const struct lw_cpu_tile2d *tile, int64_t row)
 {
-    return row < tile->n_rows && (is_stored(tile, row) || is_searched(tile, row));
+    return row < tile->n_rows && (is_stored(tile, row) || has_best(tile, row) || is_searched(tile, row));
+}
+
+static double noise_of(const struct lw_cpu_tile2d *tile, int kernel)
+{
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
+    return conv2d->noise[(tile->slot->block.channel + tile->channel) * conv2d->shape.n_kernels + kernel];
 }
 
 static void search_row(const struct lw_cpu_tile2d *tile, int64_t row, const void *outputs)
@@ -203,8 +268,10 @@ static void search_row(const struct lw_cpu_tile2d *tile, int64_t row, const void
     const int64_t channel = block->channel + tile->channel;
     const struct lw_cpu_outputs searched = {
         .kernels = conv2d->shape.kernels, .y = outputs, .width = conv2d->shape.width, .end = tile->n_columns, .is_row = true,
-        .first = {.index = block->first + tile->row + row, .channel = (int32_t)channel, .column = tile->column},
-        .noise = conv2d->noise[channel], .threshold = conv2d->spec.conv2d.search.threshold, .sign = conv2d->spec.conv2d.search.sign,
+        .first = {.index = block->first + tile->row + row, .channel = (int32_t)channel, .filter = tile->kernel,
+                  .column = tile->column},
+        .noise = noise_of(tile, tile->kernel), .threshold = conv2d->spec.conv2d.search.threshold,
+        .sign = conv2d->spec.conv2d.search.sign,
     };
     lw_cpu_crossings_find(&searched, &tile->lane->found, tile->work->table);
 }
@@ -221,7 +288,8 @@ static struct stored_row stored_row(const struct lw_cpu_tile2d *tile, int64_t ro
     const struct lw_block *const block = &tile->slot->block;
     const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), first = lw_divide_up(tile->column, every);
     const int64_t kept_row = (block->first + tile->row + row) / every - lw_op_first_output(&conv2d->plan, conv2d->series, block);
-    const int64_t line = tile->channel * lw_op_outputs(&conv2d->plan, conv2d->series, block) + kept_row;
+    const int64_t plane = tile->kernel * block->n_channels + tile->channel;
+    const int64_t line = plane * lw_op_outputs(&conv2d->plan, conv2d->series, block) + kept_row;
     const int64_t index = line * conv2d->plan.products[conv2d->series].width + first;
     return (struct stored_row){
         .first = first, .n = lw_divide_up(tile->column + tile->n_columns, every) - first,
@@ -245,16 +313,48 @@ static void store_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outpu
     k->store(&panel, outputs, to.at, &tile->lane->base.loss);
 }
 
-/* Undo the scaling, treat the flaws, search for crossings, and store. */
+/* Let a row of outputs compete with those of the kernels before. */
+static void keep_best(const struct lw_cpu_tile2d *tile, int64_t row, const void *outputs)
+{
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
+    const struct lw_search *const search = &conv2d->spec.conv2d.search;
+    const int64_t n = tile->n_columns, width = conv2d->shape.width;
+    const int64_t line = tile->channel * tile->slot->block.count + tile->row + row;
+    const int64_t at = line * conv2d->spec.conv2d.output_columns + tile->column;
+    const struct lw_cpu_best best = {
+        .values = real_at(conv2d, tile->slot->products[conv2d->best_value].data, at * width),
+        .strengths = tile->strengths + row * conv2d->shape.hop_columns,
+        .filters = (int32_t *)tile->slot->products[conv2d->best_filter].data + at,
+    };
+    if (tile->kernel == 0) {
+        k->fill(best.values, n * width, (double)NAN);
+        for (int64_t i = 0; i < n; i++) {
+            best.strengths[i] = -INFINITY;
+            best.filters[i] = -1;
+        }
+    }
+    double least = INFINITY;
+    for (int i = 0; i < conv2d->shape.n_kernels; i++)
+        if (noise_of(tile, i) > 0)
+            least = fmin(least, noise_of(tile, i));
+    const double noise = noise_of(tile, tile->kernel);
+    if (noise > 0)
+        k->keep_best(outputs, n, (int)width, search->sign, least / noise, tile->kernel, &best);
+}
+
+/* Undo the scaling, treat the flaws, search for crossings and the best kernel, and store. */
 static void finish_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
-    const int exponent = conv2d->kernel.exponent + tile->exponent;
+    const int exponent = conv2d->kernels[tile->kernel].exponent + tile->exponent;
     if (exponent != 0)
         conv2d->shape.kernels->scale(outputs, tile->n_columns * conv2d->shape.width, exponent);
     lw_cpu_flaws2d_apply(tile, row, outputs);
     if (is_searched(tile, row))
         search_row(tile, row, outputs);
+    if (has_best(tile, row))
+        keep_best(tile, row, outputs);
     if (is_stored(tile, row))
         store_row(tile, row, outputs);
 }
@@ -289,7 +389,7 @@ static void sum_rows(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
-    const struct lw_cpu_stencil stencil = {conv2d->kernel.first.taps, shape->kernel_rows, shape->kernel_columns,
+    const struct lw_cpu_stencil stencil = {conv2d->kernels[tile->kernel].first.taps, shape->kernel_rows, shape->kernel_columns,
                                            shape->window_stride, shape->width};
     const int64_t end = lw_min64(row + LW_CPU_STENCIL_ROWS, tile->n_rows), stride = shape->outputs_stride;
     bool is_any = false;
@@ -307,21 +407,37 @@ static void sum_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
-    const struct lw_cpu_terms *terms = &conv2d->kernel.first;
+    const struct lw_cpu_terms *terms = &conv2d->kernels[tile->kernel].first;
     const void *from = real_at(conv2d, tile->lane->x, row * shape->window_stride);
     if (shape->method == LW_CPU_CONV2D_SEPARABLE) {
         char *const between = tile->lane->between;
         shape->kernels->direct(terms, from, between, shape->columns * shape->width);
         if (shape->kernel_complex)
             shape->kernels->quarter_turn(between, real_at(conv2d, between, shape->between_turned), shape->columns);
-        terms = &conv2d->kernel.second;
+        terms = &conv2d->kernels[tile->kernel].second;
         from = between;
     }
     shape->kernels->direct(terms, from, tile->y, tile->n_columns * shape->width);
     finish_row(tile, row, tile->y);
 }
 
-static void run_window(const struct lw_cpu_tile2d *tile)
+/* Make all rows of the tile's kernel. */
+static void sum_tile(const struct lw_cpu_tile2d *tile)
+{
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    lw_cpu_flaws2d_take_kernel(tile);
+    lw_cpu_flaws2d_begin(tile, 0);
+    for (int64_t row = 0; row < tile->n_rows; row += shape->has_stencil ? LW_CPU_STENCIL_ROWS : 1) {
+        if (shape->has_stencil)
+            sum_rows(tile, row);
+        else if (is_needed(tile, row))
+            sum_row(tile, row);
+        else
+            lw_cpu_flaws2d_apply(tile, row, NULL);
+    }
+}
+
+static void run_window(struct lw_cpu_tile2d *tile)
 {
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
     char *const x = tile->lane->x;
@@ -335,18 +451,27 @@ static void run_window(const struct lw_cpu_tile2d *tile)
         shape->kernels->quarter_turn(x, real_at(tile->conv2d, x, shape->window_turned),
                                      tile->needed_rows * shape->window_stride / 2);
     lw_cpu_flaws2d_settle(tile);
-    lw_cpu_flaws2d_begin(tile, 0);
-    for (int64_t row = 0; row < tile->n_rows; row += shape->has_stencil ? LW_CPU_STENCIL_ROWS : 1) {
-        if (shape->has_stencil)
-            sum_rows(tile, row);
-        else if (is_needed(tile, row))
-            sum_row(tile, row);
-        else
-            lw_cpu_flaws2d_apply(tile, row, NULL);
-    }
+    for (tile->kernel = tile->work->kernel; tile->kernel < tile->work->end_kernel; tile->kernel++)
+        sum_tile(tile);
 }
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
+
+static void *window_row(const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    return real_at(tile->conv2d, tile->window, row * tile->conv2d->shape.columns * tile->conv2d->shape.width);
+}
+
+/* Load the window, repair its flaws, and find its largest magnitude. */
+static double load_window(const struct lw_cpu_tile2d *tile)
+{
+    double largest = 0;
+    for (int64_t row = 0; row < tile->needed_rows; row++) {
+        lw_cpu_window2d_load(tile, row, window_row(tile, row));
+        largest = fmax(largest, inspect_row(tile, row, window_row(tile, row)));
+    }
+    return largest;
+}
 
 /* Find the flaws and the largest magnitude in the rows [begin, end) of a window. Rows that cannot be used as stored are loaded. */
 static double inspect_rows(const struct lw_cpu_tile2d *tile, int64_t begin, int64_t end)
@@ -373,7 +498,7 @@ static double inspect_rows(const struct lw_cpu_tile2d *tile, int64_t begin, int6
 static void inspect(struct lw_cpu_tile2d *tile)
 {
     lw_cpu_flaws2d_clear(tile);
-    const double largest = inspect_rows(tile, 0, tile->needed_rows);
+    const double largest = tile->window ? load_window(tile) : inspect_rows(tile, 0, tile->needed_rows);
     tile->exponent = largest > 0 ? ilogb(largest) : 0;
 }
 
@@ -395,15 +520,21 @@ static void load_row(const struct lw_cpu_tile2d *tile, int64_t row, void *reals)
         k->scale(reals, n, -tile->exponent);
 }
 
-/* Return the same row, as stored if it can be used so. */
-static const void *find_row(const struct lw_cpu_tile2d *tile, int64_t row)
+/* Return the same row: of the loaded window, or as stored if it can be used so, or loaded into `memory`. */
+static void *find_row(const struct lw_cpu_tile2d *tile, int64_t row, void *memory)
 {
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
     const bool is_ready = row < tile->needed_rows && tile->exponent == 0 && !is_flawed(tile, row);
+    if (tile->window && row < tile->needed_rows) {
+        if (tile->exponent != 0)
+            shape->kernels->scale(window_row(tile, row), shape->columns * shape->width, -tile->exponent);
+        return window_row(tile, row);
+    }
     const void *const stored = is_ready ? lw_cpu_window2d_stored(tile, row) : NULL;
     if (stored)
-        return stored;
-    load_row(tile, row, tile->y);
-    return tile->y;
+        return (void *)stored;
+    load_row(tile, row, memory);
+    return memory;
 }
 
 static void *points_row(const struct lw_cpu_tile2d *tile, int64_t row)
@@ -415,18 +546,33 @@ static void forward_row(const struct lw_cpu_tile2d *tiles, int64_t row)
 {
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    char *const points = tiles->lane->row;
+    void *points = tiles->lane->row;
     if (row >= lw_max64(tiles[0].needed_rows, tiles[conv2d->n_tiles - 1].needed_rows)) {
         k->fill(points_row(tiles, row), 2 * conv2d->fft->bins, 0);
         return;
     }
-    if (conv2d->n_tiles == 1) {
+    if (conv2d->n_tiles == 1 && tiles->window) {
+        points = find_row(&tiles[0], row, points);
+    } else if (conv2d->n_tiles == 1) {
         load_row(&tiles[0], row, points);
     } else {
-        const void *const first = find_row(&tiles[0], row);
-        k->pack(first, find_row(&tiles[1], row), points, conv2d->shape.columns);
+        const void *const first = find_row(&tiles[0], row, tiles[0].y);
+        k->pack(first, find_row(&tiles[1], row, tiles[1].y), points, conv2d->shape.columns);
     }
     k->fft2d_row_forward(conv2d->fft, points, points_row(tiles, row));
+}
+
+/* Multiply the columns' spectra by a kernel's and transform them back: bins [begin, end) of all rows. With one kernel they have not
+ * been transformed yet. */
+static void transform_columns(const struct lw_cpu_conv2d *conv2d, int kernel, const struct lw_cpu_conv2d_lane *lane, int64_t begin,
+                              int64_t end)
+{
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
+    const void *const spectrum = conv2d->kernels[kernel].spectrum;
+    if (conv2d->shape.n_kernels == 1)
+        k->fft2d_columns(conv2d->fft, spectrum, lane->x, lane->between, begin, end);
+    else
+        k->fft2d_product(conv2d->fft, spectrum, lane->kept, lane->x, lane->between, begin, end);
 }
 
 /* Transform a row back. @param outputs  set to each tile's outputs of the row */
@@ -463,6 +609,20 @@ static void put_row(const struct lw_cpu_tile2d *tiles, int64_t row)
             finish_or_skip_row(&tiles[i], row, outputs[i]);
 }
 
+/* Make the outputs of kernel number `kernel`. */
+static void run_kernel(struct lw_cpu_tile2d *tiles, int kernel)
+{
+    const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
+    for (int i = 0; i < conv2d->n_tiles; i++) {
+        tiles[i].kernel = kernel;
+        lw_cpu_flaws2d_take_kernel(&tiles[i]);
+        lw_cpu_flaws2d_begin(&tiles[i], 0);
+    }
+    transform_columns(conv2d, kernel, tiles->lane, 0, conv2d->fft->bins);
+    for (int64_t row = 0; row < tiles[0].n_rows; row++)
+        put_row(tiles, row);
+}
+
 static void run_transform(struct lw_cpu_tile2d *tiles)
 {
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
@@ -478,14 +638,12 @@ static void run_transform(struct lw_cpu_tile2d *tiles)
         tiles[i].exponent = 0;
     for (int64_t row = 0; row < conv2d->shape.rows; row++)
         forward_row(tiles, row);
-    for (int i = 0; i < conv2d->n_tiles; i++) {
+    for (int i = 0; i < conv2d->n_tiles; i++)
         lw_cpu_flaws2d_settle(&tiles[i]);
-        lw_cpu_flaws2d_begin(&tiles[i], 0);
-    }
-    conv2d->shape.kernels->fft2d_columns(conv2d->fft, conv2d->kernel.spectrum, tiles->lane->x, tiles->lane->between, 0,
-                                         conv2d->fft->bins);
-    for (int64_t row = 0; row < tiles[0].n_rows; row++)
-        put_row(tiles, row);
+    if (conv2d->shape.n_kernels > 1)
+        conv2d->shape.kernels->fft2d_forward(conv2d->fft, tiles->lane->x, tiles->lane->kept, 0, conv2d->fft->bins);
+    for (int k = tiles->work->kernel; k < tiles->work->end_kernel; k++)
+        run_kernel(tiles, k);
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------------- */
@@ -499,7 +657,8 @@ static struct lw_cpu_tile2d tile_of(const struct lw_cpu_work2d *work, const stru
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     const int64_t row = work->begin + down * shape->hop_rows, column = across * shape->hop_columns;
     struct lw_cpu_tile2d tile = {
-        .conv2d = conv2d, .work = work, .slot = slot, .lane = lane, .y = lane->y[which], .flaws = &lane->flaws[which],
+        .conv2d = conv2d, .work = work, .slot = slot, .lane = lane, .y = lane->y[which],
+        .window = shape->has_window ? lane->window[which] : NULL, .strengths = lane->strengths[which], .flaws = &lane->flaws[which],
         .channel = work->channel + channel, .row = row, .column = column, .n_rows = lw_min64(shape->hop_rows, work->end - row),
         .n_columns = lw_min64(shape->hop_columns, c->output_columns - column),
         .window_row = slot->block.first + c->look_ahead_rows - (shape->kernel_rows - 1) + row,
@@ -538,13 +697,14 @@ static void compute(const void *state, void *lane, const struct lw_slot *slot, i
 struct padded2d {
     const struct lw_cpu_work2d *work;
     int64_t channel, down;
-    int exponent;
+    int exponent, kernel;
 };
 
 static struct lw_cpu_tile2d padded_tile(const struct padded2d *padded, const struct lw_slot *slot, struct lw_cpu_conv2d_lane *lane)
 {
     struct lw_cpu_tile2d tile = tile_of(padded->work, slot, lane, 0, padded->channel, padded->down, 0);
     tile.exponent = padded->exponent;
+    tile.kernel = padded->kernel;
     return tile;
 }
 
@@ -567,14 +727,23 @@ static void padded_forward(const void *state, void *lane, const struct lw_slot *
         forward_row(tiles, row);
 }
 
-static void padded_columns(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+/* Transform the columns once, for several kernels. */
+static void padded_keep(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
 {
     const struct lw_cpu_conv2d *const conv2d = ((const struct padded2d *)state)->work->conv2d;
     const struct lw_cpu_conv2d_lane *const own = lane;
     const int64_t strip = conv2d->fft->strip, n = conv2d->fft->bins / strip;
     (void)slot;
-    conv2d->shape.kernels->fft2d_columns(conv2d->fft, conv2d->kernel.spectrum, own->x, own->between, first_of(n, task) * strip,
-                                         first_of(n, task + 1) * strip);
+    conv2d->shape.kernels->fft2d_forward(conv2d->fft, own->x, own->kept, first_of(n, task) * strip, first_of(n, task + 1) * strip);
+}
+
+static void padded_columns(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    const struct padded2d *const padded = state;
+    const struct lw_cpu_conv2d *const conv2d = padded->work->conv2d;
+    const int64_t strip = conv2d->fft->strip, n = conv2d->fft->bins / strip;
+    (void)slot;
+    transform_columns(conv2d, padded->kernel, lane, first_of(n, task) * strip, first_of(n, task + 1) * strip);
 }
 
 static void padded_back(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
@@ -621,13 +790,19 @@ static void run_padded(const struct lw_cpu_work2d *work, const struct lw_slot *s
     const int64_t n_down = lw_divide_up(work->end - work->begin, work->conv2d->shape.hop_rows);
     lw_cpu_lanes_run(lanes, padded_inspect, NULL, slot, 0, 1);
     for (int64_t i = 0; i < work->n_channels * n_down; i++) {
-        struct padded2d padded = {.work = work, .channel = i / n_down, .down = i % n_down};
+        struct padded2d padded = {.work = work, .channel = i / n_down, .down = i % n_down, .kernel = work->kernel};
         find_flaws(&padded, slot);
         lw_cpu_lanes_continue(lanes, padded_forward, &padded, slot, PADDED_TASKS, 1);
-        const struct lw_cpu_tile2d tile = padded_tile(&padded, slot, lw_cpu_lane_at(lanes, 0));
+        struct lw_cpu_tile2d tile = padded_tile(&padded, slot, lw_cpu_lane_at(lanes, 0));
         lw_cpu_flaws2d_settle(&tile);
-        lw_cpu_lanes_continue(lanes, padded_columns, &padded, slot, PADDED_TASKS, 1);
-        lw_cpu_lanes_continue(lanes, padded_back, &padded, slot, PADDED_TASKS, 1);
+        if (work->conv2d->shape.n_kernels > 1)
+            lw_cpu_lanes_continue(lanes, padded_keep, &padded, slot, PADDED_TASKS, 1);
+        for (; padded.kernel < work->end_kernel; padded.kernel++) {
+            tile.kernel = padded.kernel;
+            lw_cpu_flaws2d_take_kernel(&tile);
+            lw_cpu_lanes_continue(lanes, padded_columns, &padded, slot, PADDED_TASKS, 1);
+            lw_cpu_lanes_continue(lanes, padded_back, &padded, slot, PADDED_TASKS, 1);
+        }
     }
 }
 
@@ -660,7 +835,8 @@ static void conv2d_run(void *state, struct lw_slot *slot)
     const int64_t count = slot->block.count;
     struct lw_cpu_table table;
     struct lw_cpu_work2d work = {
-        .conv2d = conv2d, .end = count, .stored_end = conv2d->series >= 0 ? count : 0, .n_channels = slot->block.n_channels,
+        .conv2d = conv2d, .end = count, .stored_end = conv2d->series >= 0 || conv2d->best_value >= 0 ? count : 0,
+        .n_channels = slot->block.n_channels, .end_kernel = conv2d->shape.n_kernels,
     };
     if (conv2d->crossings >= 0 && count > 0) {
         add_search(conv2d, &slot->block, 0, count, &work);
@@ -678,7 +854,8 @@ static void conv2d_again(void *state, struct lw_slot *slot, const struct lw_part
     const struct lw_cpu_conv2d *const conv2d = state;
     struct lw_cpu_table table;
     struct lw_cpu_work2d work = {
-        .conv2d = conv2d, .channel = part->channel - slot->block.channel, .n_channels = part->n_channels, .table = &table,
+        .conv2d = conv2d, .channel = part->channel - slot->block.channel, .n_channels = part->n_channels,
+        .kernel = part->filter, .end_kernel = part->filter + part->n_filters, .table = &table,
     };
     add_search(conv2d, &slot->block, part->first - slot->block.first, part->count, &work);
     lw_cpu_table_begin(&table, &slot->products[conv2d->crossings]);

@@ -9,6 +9,7 @@
  * the columns and one along the rows. Both work on tiles of any height, since an output is the same chain of operations in any
  * tile. TILES transforms windows of `rows` x `columns` pixels on a global grid. Two real windows go as one complex one: the kernel
  * is real, so that the inverse of the product holds one in its real and one in its imaginary part. A complex window goes by itself.
+ * A bank of kernels shares the window, and with transforms its spectrum: each kernel has a product and an inverse of its own.
  * PADDED transforms the whole padded image, or bands of it: one window as wide as the image, on which all threads work in turns.
  *
  * Files of this folder, each of which calls only those before it: choose (sizes), kernel (taps and spectra), pixels (a tile's
@@ -27,8 +28,10 @@ enum lw_cpu_conv2d_method { LW_CPU_CONV2D_DIRECT, LW_CPU_CONV2D_SEPARABLE, LW_CP
 struct lw_cpu_shape2d {
     const struct lw_cpu_kernels *kernels;
     enum lw_cpu_conv2d_method method;
+    int n_kernels;
     int width;                          /* reals of a working pixel */
     bool widens;                        /* real pixels in complex arithmetic */
+    bool has_window;                    /* TILES: each lane keeps the window, since making it takes more than loading pixels */
     int64_t kernel_rows, kernel_columns;
     bool kernel_complex;
     bool has_stencil;                   /* DIRECT: several rows of outputs are made at a time */
@@ -36,7 +39,7 @@ struct lw_cpu_shape2d {
     int64_t hop_rows, hop_columns;
     int64_t n_across;                   /* tiles side by side */
     int pair_rows, pair_columns;        /* tiles of one transform, below and beside each other: 1 x 1, 1 x 2 or 2 x 1 */
-    double cost;                        /* modelled nanoseconds per output */
+    double cost;                        /* modelled nanoseconds per pixel, for all kernels */
 
     /* DIRECT, SEPARABLE; in reals. window_stride: from row to row of a window. window_turned: from a pixel to its copy times i,
      * which complex taps need; between_turned: the same for the row between the two passes. outputs_stride: from row to row of
@@ -73,8 +76,8 @@ int64_t lw_cpu_kernel2d_bytes(const struct lw_cpu_shape2d *shape, enum lw_nan na
 
 /** Return the bytes that create needs beyond these, and frees again. */
 int64_t lw_cpu_kernel2d_setup_bytes(const struct lw_cpu_shape2d *shape);
-int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *out,
-                           struct lw_error *err);
+int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, int number,
+                           struct lw_cpu_kernel2d *out, struct lw_error *err);
 void lw_cpu_kernel2d_release(struct lw_cpu_kernel2d *kernel);
 
 /* ---- an operation, and the memory of one of its threads ---------------------------------------------------------------- */
@@ -88,7 +91,7 @@ struct lw_cpu_flaws2d {
     uint8_t *is_flawed;                 /* [rows] */
     uint8_t *touched;                   /* [hop_columns], one row of outputs; each thread has its own, of `hits`, too */
     int32_t *hits;                      /* [hop_columns]: flawed rows among the kernel_rows rows that an output needs */
-    double *weights;                    /* only with INTERPOLATE: [hop_rows][hop_columns] */
+    double *weights;                    /* only with INTERPOLATE: [hop_rows][hop_columns], of one kernel */
     bool any;
 };
 
@@ -99,6 +102,10 @@ struct lw_cpu_conv2d_lane {
     char *between;                      /* SEPARABLE: a row between the passes, and its copy times i; TILES, PADDED: a strip */
     char *row;                          /* TILES, PADDED: a row of points */
     char *repeated_row;                 /* [columns] stored pixels, only if the boundary repeats pixels of the image */
+    float *sky;                         /* only with a background: [columns], and a row of the image if pixels are repeated */
+    char *kept;                         /* several kernels: the spectrum of the window; PADDED: shared */
+    char *window[LW_CPU_CONV2D_PAIR];   /* one per tile if shape.has_window: [rows][columns] pixels */
+    double *strengths[LW_CPU_CONV2D_PAIR];      /* one per tile for the best kernel: [hop_rows][hop_columns]; PADDED: shared */
     char *y[LW_CPU_CONV2D_PAIR];        /* one per tile: a row of pixels, before and after, or the rows that are made at a time */
     struct lw_cpu_flaws2d flaws[LW_CPU_CONV2D_PAIR];
     struct lw_cpu_found found;
@@ -110,12 +117,13 @@ struct lw_cpu_conv2d {
     struct lw_op_spec spec;
     struct lw_op_plan plan;
     struct lw_cpu_shape2d shape;
-    struct lw_cpu_kernel2d kernel;
-    void *shared;                       /* PADDED: the points, and the flaws of the window */
+    struct lw_cpu_kernel2d *kernels;    /* [n_kernels] */
+    void *shared;                       /* PADDED: points, flaws of the window, and what several kernels need */
     struct lw_cpu_fft2d *fft;           /* NULL: no transforms */
     int n_tiles;                        /* tiles of a transform; 1 without transforms */
-    int series, crossings;              /* numbers of the products; -1: not wanted */
-    double *noise;                      /* search: [n_channels of the whole data set] */
+    int series, crossings, best_value, best_filter;     /* numbers of the products; -1: not wanted */
+    double *noise;                      /* search: [n_channels of the whole data set][n_kernels] */
+    struct lw_mesh background;          /* tables NULL: none */
 };
 
 /* Work on a slot's block: all products, or the crossings of a part of it again. Rows count from the block's first: negative before
@@ -123,9 +131,10 @@ struct lw_cpu_conv2d {
 struct lw_cpu_work2d {
     const struct lw_cpu_conv2d *conv2d;
     int64_t begin, end;                 /* rows of outputs: from a tile's first row to a tile's last or the image's */
-    int64_t stored_begin, stored_end;   /* those of them that are stored */
+    int64_t stored_begin, stored_end;   /* those of them that are stored, or compete for the best */
     int64_t crossings_begin, crossings_end;     /* those of them that may cross */
     int64_t channel, n_channels;        /* channels of the block */
+    int kernel, end_kernel;             /* kernels [kernel, end_kernel) */
     struct lw_cpu_table *table;         /* NULL: no search */
 };
 
@@ -135,8 +144,10 @@ struct lw_cpu_tile2d {
     const struct lw_cpu_work2d *work;
     const struct lw_slot *slot;
     struct lw_cpu_conv2d_lane *lane;
-    char *y;                            /* the lane's buffer for this tile of a transform */
+    char *y, *window;                   /* the lane's buffers for this tile of a transform */
+    double *strengths;
     struct lw_cpu_flaws2d *flaws;
+    int kernel;                         /* number of the kernel whose outputs are made */
     int exponent;                       /* pixels were divided by 2^exponent */
     int64_t channel;                    /* channel of the block */
     int64_t row, column;                /* its first output: row of the block (negative: before it), column of the image */
@@ -173,10 +184,13 @@ void lw_cpu_flaws2d_clear(const struct lw_cpu_tile2d *tile);
 /** Replace pixels of a row of the window that are not finite by zero, and mark them. */
 void lw_cpu_flaws2d_repair(const struct lw_cpu_tile2d *tile, int64_t row, void *reals);
 
-/** Count the flaws that this tile counts, and find their effect on the outputs, once the whole window has been inspected. A tile
+/** Count the flaws that this tile counts, and find the outputs that they touch, once the whole window has been inspected. A tile
  * counts those in the last n_rows rows and n_columns columns of the window, if the rows are the block's own. The first tile of a
- * row also counts those left of these, in the image. The map is used up. */
+ * row also counts those left of these, in the image. The map is used up, but with INTERPOLATE. */
 void lw_cpu_flaws2d_settle(const struct lw_cpu_tile2d *tile);
+
+/** Find the weights of the outputs of the tile's kernel, with INTERPOLATE. */
+void lw_cpu_flaws2d_take_kernel(const struct lw_cpu_tile2d *tile);
 
 /** Begin to apply the effect from row `row` of the outputs on. */
 void lw_cpu_flaws2d_begin(const struct lw_cpu_tile2d *tile, int64_t row);

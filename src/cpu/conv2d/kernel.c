@@ -210,11 +210,14 @@ static int make_sums(const struct lw_conv2d_spec *c, struct lw_cpu_kernel2d *ker
     return LW_OK;
 }
 
-int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *out,
-                           struct lw_error *err)
+int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, int number,
+                           struct lw_cpu_kernel2d *out, struct lw_error *err)
 {
-    const struct lw_conv2d_spec *const c = &spec->conv2d;
-    const int exponent = exponent_of(c->kernel, c->kernel_rows * c->kernel_columns * n_parts(shape)), harmless = 40;
+    struct lw_conv2d_spec one = spec->conv2d;
+    const struct lw_conv2d_spec *const c = &one;
+    const int64_t n = c->kernel_rows * c->kernel_columns * n_parts(shape);
+    one.kernel += number * n;
+    const int exponent = exponent_of(c->kernel, n), harmless = 40;
     /* direct sums need a largest tap near 1 only if numbers might leave the range */
     const bool is_kept = shape->method == LW_CPU_CONV2D_DIRECT && abs(exponent) < harmless;
     struct lw_cpu_kernel2d kernel = {.exponent = is_kept ? 0 : exponent};

@@ -86,6 +86,7 @@ static void add_row(const struct lw_cpu_tile2d *tile, int64_t row)
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
     const uint8_t *const map = tile->flaws->map + row * shape->columns;
     const int64_t n = tile->needed_columns, halo = shape->kernel_rows - 1;
+    const double *const sums = tile->conv2d->kernels[tile->kernel].sums;
     const int64_t from = lw_max64(row - halo, 0), to = lw_min64(row + 1, tile->n_rows);
     for (int64_t begin = 0; begin < n; begin++) {
         if (!map[begin])
@@ -94,7 +95,7 @@ static void add_row(const struct lw_cpu_tile2d *tile, int64_t row)
         while (end < n && map[end])
             end++;
         for (int64_t i = from; i < to; i++)
-            add_run(tile->conv2d->kernel.sums + (i + halo - row) * (shape->kernel_columns + 1), shape->kernel_columns, begin, end,
+            add_run(sums + (i + halo - row) * (shape->kernel_columns + 1), shape->kernel_columns, begin, end,
                     tile->n_columns, tile->flaws->weights + i * shape->hop_columns);
         begin = end;
     }
@@ -103,7 +104,7 @@ static void add_row(const struct lw_cpu_tile2d *tile, int64_t row)
 /* Turn the weight of the flaws into the factor of an output; NaN if next to nothing of the kernel is left. */
 static void invert_weights(const struct lw_cpu_tile2d *tile)
 {
-    const double least = 1e-6, sum = tile->conv2d->kernel.sum;
+    const double least = 1e-6, sum = tile->conv2d->kernels[tile->kernel].sum;
     for (int64_t i = 0; i < tile->n_rows; i++) {
         double *const row = tile->flaws->weights + i * tile->conv2d->shape.hop_columns;
         for (int64_t j = 0; j < tile->n_columns; j++) {
@@ -141,16 +142,22 @@ void lw_cpu_flaws2d_settle(const struct lw_cpu_tile2d *tile)
     if (!flaws->any)
         return;
     count(tile);
-    if (tile->conv2d->spec.nan == LW_NAN_INTERPOLATE) {
-        memset(flaws->weights, 0, (size_t)(shape->hop_rows * shape->hop_columns) * sizeof *flaws->weights);
-        for (int64_t row = 0; row < tile->needed_rows; row++)
-            if (flaws->is_flawed[row])
-                add_row(tile, row);
-        invert_weights(tile);
-    }
-    for (int64_t row = 0; row < tile->needed_rows; row++)
+    for (int64_t row = 0; tile->conv2d->spec.nan != LW_NAN_INTERPOLATE && row < tile->needed_rows; row++)
         if (flaws->is_flawed[row])
             dilate(flaws->map + row * shape->columns, shape->hop_columns, shape->kernel_columns);
+}
+
+void lw_cpu_flaws2d_take_kernel(const struct lw_cpu_tile2d *tile)
+{
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    struct lw_cpu_flaws2d *const flaws = tile->flaws;
+    if (!flaws->any || tile->conv2d->spec.nan != LW_NAN_INTERPOLATE)
+        return;
+    memset(flaws->weights, 0, (size_t)(shape->hop_rows * shape->hop_columns) * sizeof *flaws->weights);
+    for (int64_t row = 0; row < tile->needed_rows; row++)
+        if (flaws->is_flawed[row])
+            add_row(tile, row);
+    invert_weights(tile);
 }
 
 void lw_cpu_flaws2d_begin(const struct lw_cpu_tile2d *tile, int64_t row)

@@ -87,7 +87,7 @@ void KERNEL(lw_fft2d_row_inverse)(const struct lw_cpu_fft2d *shape, void *tile_r
         FFTW(execute_dft)(plan, tile_row, row);
 }
 
-static inline void multiply(const real *restrict h, real *restrict z, int64_t n)
+static inline void multiply_here(const real *restrict h, real *restrict z, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         const real re = z[2 * i], im = z[2 * i + 1];
@@ -104,10 +104,29 @@ void KERNEL(lw_fft2d_columns)(const struct lw_cpu_fft2d *shape, const void *spec
     FFTW(complex) *at = (FFTW(complex) *)points + begin;
     for (int64_t bin = begin; bin < end; bin += shape->strip) {
         FFTW(execute_dft)(tile->forward_strip, at, strip);
-        multiply(h, strip, shape->rows * shape->strip);
+        multiply_here(h, strip, shape->rows * shape->strip);
         FFTW(execute_dft)(tile->inverse_strip, strip, at);
         h += 2 * shape->rows * shape->strip;
         at += shape->strip;
+    }
+}
+
+void KERNEL(lw_fft2d_forward)(const struct lw_cpu_fft2d *shape, void *points, void *kept, int64_t begin, int64_t end)
+{
+    const struct tile *const tile = (const struct tile *)shape;
+    for (int64_t bin = begin; bin < end; bin += shape->strip)
+        FFTW(execute_dft)(tile->forward_strip, (FFTW(complex) *)points + bin, (FFTW(complex) *)kept + bin * shape->rows);
+}
+
+void KERNEL(lw_fft2d_product)(const struct lw_cpu_fft2d *shape, const void *spectrum, const void *kept, void *points, void *strip,
+                              int64_t begin, int64_t end)
+{
+    const struct tile *const tile = (const struct tile *)shape;
+    const int64_t n = shape->rows * shape->strip;
+    for (int64_t bin = begin; bin < end; bin += shape->strip) {
+        const int64_t at = 2 * shape->rows * bin;
+        KERNEL(lw_multiply)((const real *)spectrum + at, (const real *)kept + at, strip, n);
+        FFTW(execute_dft)(tile->inverse_strip, strip, (FFTW(complex) *)points + bin);
     }
 }
 
@@ -129,6 +148,13 @@ void KERNEL(lw_unpack)(const void *z, void *re, void *im, int64_t n)
         a[i] = in[2 * i];
         b[i] = in[2 * i + 1];
     }
+}
+
+void KERNEL(lw_subtract)(void *x, const float *values, int64_t n, int width)
+{
+    real *const out = x;
+    for (int64_t i = 0; i < n; i++)
+        out[i * width] -= (real)values[i];
 }
 
 void KERNEL(lw_weigh)(void *y, const double *weights, int64_t n, int width)

@@ -165,8 +165,13 @@ struct lw_cpu_kernels {
      * multiples of `strip`. */
     void (*fft2d_columns)(const struct lw_cpu_fft2d *tile, const void *spectrum, void *points, void *strip, int64_t begin,
                           int64_t end);
+    /* The same in two steps, for several spectra: transform into `kept`, laid out like a spectrum; multiply and transform back. */
+    void (*fft2d_forward)(const struct lw_cpu_fft2d *tile, void *points, void *kept, int64_t begin, int64_t end);
+    void (*fft2d_product)(const struct lw_cpu_fft2d *tile, const void *spectrum, const void *kept, void *points, void *strip,
+                          int64_t begin, int64_t end);
     void (*pack)(const void *re, const void *im, void *z, int64_t n);       /* z = re + i im */
     void (*unpack)(const void *z, void *re, void *im, int64_t n);
+    void (*subtract)(void *x, const float *values, int64_t n, int width);   /* x -= values, in the real parts */
     void (*weigh)(void *y, const double *weights, int64_t n, int width);    /* multiply n working samples by their weights */
 };
 

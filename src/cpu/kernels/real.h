@@ -59,8 +59,8 @@ typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, a
     X(load) X(store) X(transpose) X(widen) X(narrow) X(largest) X(repair) X(blank) X(fill) X(scale) X(direct) X(stencil) \
     X(quarter_turn) X(mirror) X(round_reals) X(interpolate) X(sum) X(next_crossing) X(keep_best) X(measure)              \
     X(fft_create) X(fft_destroy) X(fft_bytes) X(fft_shape) X(fft_forward) X(fft_multiply) X(fft_inverse) X(fft_strip)    \
-    X(fft2d_shape) X(fft2d_create) X(fft2d_destroy) X(fft2d_row_forward) X(fft2d_row_inverse) X(fft2d_columns) X(pack)   \
-    X(unpack) X(weigh)
+    X(fft2d_shape) X(fft2d_create) X(fft2d_destroy) X(fft2d_row_forward) X(fft2d_row_inverse) X(fft2d_columns)           \
+    X(fft2d_forward) X(fft2d_product) X(pack) X(unpack) X(subtract) X(weigh)
 
 #define X(name) __typeof__(*((struct lw_cpu_kernels *)0)->name) KERNEL(lw_##name);
 LW_CPU_KERNELS(X)
