@@ -1,19 +1,17 @@
-/* conv2d.c - the job `conv2d`: 2-D convolution of an image, or of each image of a stack, with a kernel. */
-#include "base/memory.h"
-#include "design/taps.h"
+/* conv2d.c - the job `conv2d`: 2-D convolution of an image, or of each image of a stack, with each kernel of a bank. */
 #include "job/choose.h"
 #include "job/coordinates.h"
 #include "job/search.h"
 #include "job/selection.h"
 #include "job/weights.h"
 #include "jobs/aliasing.h"
+#include "jobs/conv2d_kernel.h"
 #include "jobs/jobs.h"
 #include "jobs/synth/synth.h"
 #include "options/parse.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
-#include <complex.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -21,11 +19,13 @@
 #include <string.h>
 
 static const struct lw_option options[] = {
-    {.name = "kernel", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
-     .help = "Kernel [rows x columns], real or complex. It may have any size, and be larger than the image. Or give --gaussian."},
-    {.name = "gaussian", .kind = LW_OPTION_REAL, .argument = "PIXELS", .minimum = 0.5, .maximum = 500,
-     .help = "Make a Gaussian of this full width at half maximum. It reaches out to 5 standard deviations, has the sum 1, and is "
-             "stored in the result as /kernel."},
+    {.name = "kernel", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
+     .help = "Kernel, or bank of kernels, [kernel x] rows x columns. It is real or complex, may have any size, and be larger than "
+             "the image. Up to 8 files make one bank: zeros around smaller kernels make all as large as the largest, "
+             "with their middles on its middle. Or give --gaussian."},
+    {.name = "gaussian", .kind = LW_OPTION_TEXT, .argument = "PIXELS,...",
+     .help = "Make a Gaussian of this full width at half maximum. Widths are 0.5 to 500; several, separated by commas, make a "
+             "bank. It reaches out to 5 standard deviations, has the sum 1, and is stored in the result as /kernel."},
     {.name = "background", .kind = LW_OPTION_INT, .argument = "PIXELS", .minimum = 3, .maximum = 2047,
      .help = "Size of a --gaussian that ignores the background. It is to find sources: the kernel is a square of so many rows "
              "and columns, an odd number, less its mean, so that it gives 0 on a constant background. It is scaled such that an "
@@ -45,7 +45,7 @@ static const struct lw_option options[] = {
     {.name = "correlate", .kind = LW_OPTION_FLAG,
      .help = "Correlate instead of convolving. The kernel is conjugated and turned by 180 degrees."},
     {.name = "normalize", .kind = LW_OPTION_CHOICE, .choices = "none|sum", .fallback = "none",
-     .help = "Whether to divide the kernel by the sum of its elements."},
+     .help = "Whether to divide each kernel by the sum of its elements."},
     {.name = "nan", .group = LW_GROUP_INPUT, .kind = LW_OPTION_CHOICE, .choices = "propagate|zero|error|interpolate",
      .fallback = "propagate",
      .help = "How pixels that are NaN or infinite count. propagate: exactly the outputs whose kernel covers one become NaN. "
@@ -57,9 +57,13 @@ static const struct lw_option options[] = {
      .help = "Keep every D-th row and every D-th column. The first ones are kept. The kernel must leave nothing beyond half the "
              "new rate in either direction; one that leaves more than 1% of its energy there causes a warning."},
     {.name = "products", .group = LW_GROUP_PRODUCTS, .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "convolved",
-     .help = "What to write: convolved, peaks. Give one or both, separated by a comma. convolved: the convolved image, "
-             "/convolved. peaks: a table of the sources in it, /peaks. Sources are sought in the image before --decimate."},
-    LW_SEARCH_OPTIONS("pixel", "rows and columns", "image", "peaks", "positive; of complex ones both"),
+     .help = "What to write: convolved, peaks, best. Give one or more, separated by commas. convolved: the convolved image, "
+             "/convolved. peaks: a table of the sources in it, /peaks. best: for each pixel the kernel that responds most, "
+             "/best/value and /best/kernel. Peaks and best are made of the image before --decimate."},
+    LW_SEARCH_OPTIONS("pixel", "rows and columns of the same image and kernel", "image and kernel", "peaks and best",
+                      "positive; of complex ones both"),
+    {.name = "cluster-kernels", .kind = LW_OPTION_FLAG, .within = "cluster", .word = "kernels",
+     .help = "peaks of all kernels of an image compete, so that a source has one row, with the kernel that fits it best."},
     LW_WEIGHTS_OPTIONS,
     {.name = "saturate", .kind = LW_OPTION_REAL, .argument = "V", .minimum = -1e300, .maximum = 1e300,
      .help = "Value from which on a pixel is saturated. Sources with such a pixel in their window get the bit 4 of `flags`. It "
@@ -100,8 +104,6 @@ static_assert(LW_CONV2D_ALGORITHM_AUTO == 0 && LW_CONV2D_ALGORITHM_DIRECT == 1 &
               LW_CONV2D_ALGORITHM_SEPARABLE == 4 && LW_CONV2D_ALGORITHM_PADDED == 5, "order of --algorithm");
 static_assert(LW_PADDING_SMOOTH == 0 && LW_PADDING_PAPER == 1, "order of --padding");
 
-#define REACH 5     /* half width of a Gaussian kernel in standard deviations, where the Gaussian has fallen to 4e-6 */
-
 /* ---- input: the last two dimensions are rows and columns -------------------------------------------------------------- */
 
 static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
@@ -124,134 +126,6 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     job->window_count = view->count;
     job->op.conv2d.columns = input->dims[n_dims - 1];
     return LW_OK;
-}
-
-/* ---- the kernel: from a file -------------------------------------------------------------------------------------- */
-
-/* Check that the sum of a kernel is more than rounding: --normalize sum and --nan interpolate divide by the sum. Normalize.
- * @param source  completes "the kernel ..." in messages: "in FILE" */
-static int treat_sum(const struct lw_options *given, const char *source, double *kernel, int64_t n, int parts, struct lw_error *err)
-{
-    const bool normalizes = lw_options_choice(given, "normalize") == 1;
-    const bool interpolates = lw_options_choice(given, "nan") == LW_NAN_INTERPOLATE;
-    double complex sum = 0;
-    double magnitudes = 0;
-    if (!normalizes && !interpolates)
-        return LW_OK;
-    if (interpolates && parts == 2)
-        return lw_fail(err, LW_ECONFIG, "--nan interpolate weights with the kernel, which must be real; the kernel %s is complex",
-                       source);
-    for (int64_t i = 0; i < n; i++) {
-        const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0);
-        sum += h;
-        magnitudes += cabs(h);
-    }
-    if (cabs(sum) <= 1e-12 * magnitudes)
-        return lw_fail(err, LW_ECONFIG, "%s: the elements of the kernel %s sum up to %g, which is zero but for rounding",
-                       normalizes ? "--normalize sum" : "--nan interpolate", source, cabs(sum));
-    for (int64_t i = 0; normalizes && i < n; i++) {
-        const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0) / sum;
-        kernel[i * parts] = creal(h);
-        if (parts == 2)
-            kernel[2 * i + 1] = cimag(h);
-    }
-    return LW_OK;
-}
-
-static int read_kernel(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
-{
-    struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    int rc = lw_reader_read_numbers(comm, lw_options_text(given, "kernel"), 2, info, &job->taps, err);
-    if (rc)
-        return rc;
-    job->input_names[job->n_inputs++] = "kernel";
-    if (info->n_dims != 2)
-        return lw_fail(err, LW_EDATA, "%s has one dimension: a kernel has two; store a row as [1 x n]", lw_dataset_name(info).text);
-
-    struct lw_conv2d_spec *const c = &job->op.conv2d;
-    c->kernel_rows = info->dims[0];
-    c->kernel_columns = info->dims[1];
-    c->kernel_complex = info->type.is_complex;
-    const int parts = c->kernel_complex ? 2 : 1;
-    const int64_t n = c->kernel_rows * c->kernel_columns;
-    char source[sizeof(struct lw_name) + 4];
-    snprintf(source, sizeof source, "in %s", lw_dataset_name(info).text);
-    for (int64_t i = 0; i < n * parts; i++)
-        if (!isfinite(job->taps[i]))
-            return lw_fail(err, LW_EDATA, "element (%" PRId64 ", %" PRId64 ") of the kernel in %s is %f: kernels must be finite",
-                           i / parts / c->kernel_columns, i / parts % c->kernel_columns, lw_dataset_name(info).text, job->taps[i]);
-    if ((rc = treat_sum(given, source, job->taps, n, parts, err)))
-        return rc;
-    if (lw_options_flag(given, "correlate"))
-        lw_taps_reverse(job->taps, n, parts);
-    return LW_OK;
-}
-
-/* ---- the kernel: a Gaussian made here ----------------------------------------------------------------------------- */
-
-/* Make the kernel of --gaussian from G = exp(-r^2 / (2 sigma^2)), with an odd number of rows and columns. With --background the
- * output is the height a of the model a G + b that fits the pixels x best, by least squares: the sum of k x / |k|^2, where k is G
- * minus its mean (P. B. Stetson, PASP 99, 191 (1987), eq. 1, on a square). */
-static int make_gaussian(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
-{
-    struct lw_conv2d_spec *const c = &job->op.conv2d;
-    const double fwhm = lw_options_real(given, "gaussian"), sigma = fwhm / (2 * sqrt(2 * log(2)));
-    const bool has_background = lw_options_given(given, "background");
-    const int64_t background = lw_options_int(given, "background");
-    if (has_background && background % 2 == 0)
-        return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is even: the source's middle would lie between two pixels; give %"
-                       PRId64 " or %" PRId64, background, background - 1, background + 1);
-    if (has_background && (double)background < 2 * fwhm)
-        return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is less than twice --gaussian %g: the background would be "
-                       "measured within the source itself; give a larger one", background, fwhm);
-    const int64_t size = has_background ? background : 2 * (int64_t)ceil(REACH * fwhm / (2 * sqrt(2 * log(2)))) + 1;
-    const int64_t n = size * size;
-    double sum = 0;
-    double *const profile = lw_alloc_array(size, sizeof *profile, "a kernel", err);
-    double *const kernel = job->taps = lw_alloc_array(n, sizeof *job->taps, "a kernel", err);
-    int rc = LW_ESYSTEM;
-    if (profile && kernel) {
-        lw_taps_gaussian(sigma, size, profile);
-        for (int64_t i = 0; i < n; i++)
-            kernel[i] = profile[i / size] * profile[i % size];
-        if (has_background)
-            lw_taps_remove_mean(n, kernel);
-        for (int64_t i = 0; i < n; i++)
-            sum += kernel[i];
-        lw_taps_scale(1 / (has_background ? lw_taps_energy(kernel, n) : sum), kernel, n);
-        c->kernel_rows = c->kernel_columns = size;
-        rc = treat_sum(given, "of --gaussian", kernel, n, 1, err);
-    }
-    lw_free(profile);
-    return rc;
-}
-
-/* ---- the kernel --------------------------------------------------------------------------------------------------- */
-
-static int get_kernel(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
-{
-    struct lw_conv2d_spec *const c = &job->op.conv2d;
-    const bool reads = lw_options_given(given, "kernel"), makes = lw_options_given(given, "gaussian");
-    const bool has_band = lw_options_given(given, "band");
-    int rc;
-    if (reads && makes)
-        return lw_fail(err, LW_EUSAGE, "--kernel and --gaussian exclude each other: give one of them");
-    if (!reads && !makes)
-        return lw_fail(err, LW_EUSAGE, "--kernel is missing: give --kernel FILE:/dataset, or --gaussian PIXELS to make a kernel");
-    if (reads && lw_options_given(given, "background"))
-        return lw_fail(err, LW_EUSAGE, "--background goes with --gaussian, not with --kernel");
-    if ((has_band || lw_options_choice(given, "padding") != LW_PADDING_SMOOTH) &&
-        lw_options_choice(given, "algorithm") != LW_CONV2D_ALGORITHM_PADDED)
-        return lw_fail(err, LW_EUSAGE, "--%s goes with --algorithm padded: give both", has_band ? "band" : "padding");
-    if (reads)
-        rc = read_kernel(given, comm, job, err);
-    else if ((rc = lw_comm_agree(comm, make_gaussian(given, job, err), err)) == LW_OK)
-        lw_comm_broadcast(comm, job->taps, c->kernel_rows * c->kernel_columns * (int64_t)sizeof *job->taps);   /* same bits */
-    c->kernel = job->taps;
-    c->algorithm = (enum lw_conv2d_algorithm)lw_options_choice(given, "algorithm");
-    c->padding = (enum lw_padding)lw_options_choice(given, "padding");
-    c->band = has_band ? lw_options_int(given, "band") : 0;
-    return rc;
 }
 
 /* ---- sides and output ----------------------------------------------------------------------------------------------- */
@@ -333,7 +207,7 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
 
 static int choose_search(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
-    static const struct lw_search_word words[] = {{"convolved", LW_FILTERED}, {"peaks", LW_PEAKS}, {0}};
+    static const struct lw_search_word words[] = {{"convolved", LW_FILTERED}, {"peaks", LW_PEAKS}, {"best", LW_BEST}, {0}};
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     int rc;
     c->every = (int)lw_options_int(given, "decimate");
@@ -343,6 +217,9 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
         return rc;
     if (lw_options_given(given, "saturate") && !(lw_search_products(&c->search) & LW_PEAKS))
         return lw_fail(err, LW_EUSAGE, "--saturate goes with --products peaks only");
+    c->search.clusters_filters = lw_options_flag(given, "cluster-kernels");
+    if (c->search.clusters_filters && !(c->search.products & LW_PEAKS))
+        return lw_fail(err, LW_EUSAGE, "--cluster W,kernels goes with --products peaks only");
     if (c->every > 1 && !(lw_search_products(&c->search) & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--decimate %d only affects the product convolved: add it to --products, or leave "
                        "--decimate out", c->every);
@@ -350,8 +227,6 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
 }
 
 /* ---- result --------------------------------------------------------------------------------------------------------- */
-
-static struct lw_post thinned(const struct lw_job *job) { return (struct lw_post){.every = job->op.conv2d.every}; }
 
 /* Return the column of the kernel that gives an output its place: the middle column; with mode same the look-ahead (--origin). */
 static int64_t origin_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
@@ -365,57 +240,83 @@ static int64_t first_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
     return c->look_ahead_columns - origin_column(mode, c);
 }
 
-/* Add the product /convolved. Its map from output pixels to input pixels serves for the coordinates of the sky. */
-static void shape_image(enum lw_mode mode, const struct lw_dataset_info *input, struct lw_job *job)
-{
-    const struct lw_conv2d_spec *const c = &job->op.conv2d;
-    struct lw_product *const product = &job->products[job->n_products++];
-    struct lw_writer_dataset *const result = &product->dataset;
-    *result = (struct lw_writer_dataset){.path = "/convolved", .type = job->op.output};
-    struct lw_pixel_map *const map = &result->map;
-    product->channel_dim = -1;
-    if (input->n_dims == 3) {
-        product->channel_dim = 0;
-        map->first[0] = (double)job->view.channels.begin;
-        map->every[0] = (double)job->view.channels.step;
-        result->dim_names[0] = "image";
-        result->dims[result->n_dims++] = job->op.n_channels;
-    }
-    const int row = product->axis_dim = result->n_dims, column = row + 1;
-    result->dim_names[row] = "row";
-    result->dims[row] = lw_post_length(thinned(job), job->n_outputs);
-    result->dim_names[column] = "column";
-    result->dims[column] = lw_post_length(thinned(job), c->output_columns);
-    result->n_dims += 2;
-    map->first[row] = (double)job->first_input;
-    map->first[column] = (double)first_column(mode, c);
-    map->every[row] = map->every[column] = c->every;
-}
-
-/* Add the dataset /kernel behind all products, if the kernel was made here. */
-static void shape_kernel(const struct lw_options *given, struct lw_job *job)
-{
-    if (!lw_options_given(given, "gaussian"))
-        return;
-    const struct lw_conv2d_spec *const c = &job->op.conv2d;
-    struct lw_product *const product = &job->products[job->n_products + job->n_given++];
-    product->values = job->taps;
-    product->dataset = (struct lw_writer_dataset){
-        .path = "/kernel", .type = {.scalar = LW_FLOAT64}, .n_dims = 2, .dims = {c->kernel_rows, c->kernel_columns},
-        .dim_names = {"kernel_row", "kernel_column"},
-    };
-    product->axis_dim = product->channel_dim = -1;
-    lw_coordinates_set(job, (struct lw_steps){0}, product);
-    lw_product_note_real(product, "fwhm_pixels", lw_options_real(given, "gaussian"));
-    if (lw_options_given(given, "background"))
-        lw_product_note_int(product, "background_pixels", lw_options_int(given, "background"));
-}
-
-/* Note the pixel of the input at the place of row 0, column 0 of the table of peaks, which does not depend on --decimate. */
+/* Note the pixel of the input at the place of row 0, column 0 of a product. */
 static void note_first(enum lw_mode mode, const struct lw_job *job, struct lw_product *product)
 {
     lw_product_note_int(product, "first_input_row", job->first_input);
     lw_product_note_int(product, "first_input_column", first_column(mode, &job->op.conv2d));
+}
+
+/* Add an array product of images that keep every D-th row and column, behind a dimension `kernel` if has_kernels. Its map from
+ * output pixels to input pixels serves for the coordinates of the sky. */
+static void add_images(const struct lw_options *given, const char *path, struct lw_type type, bool has_kernels, int every,
+                       struct lw_job *job)
+{
+    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
+    const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    const struct lw_post thinned = {.every = every};
+    struct lw_product *const product = &job->products[job->n_products++];
+    struct lw_writer_dataset *const result = &product->dataset;
+    *result = (struct lw_writer_dataset){.path = path, .type = type};
+    struct lw_pixel_map *const map = &result->map;
+    product->channel_dim = -1;
+    if (has_kernels) {
+        product->has_filters = true;
+        result->dim_names[result->n_dims] = "kernel";
+        result->dims[result->n_dims++] = c->n_kernels;
+    }
+    if (job->inputs[0].n_dims == 3) {
+        const int image = product->channel_dim = result->n_dims++;
+        map->first[image] = (double)job->view.channels.begin;
+        map->every[image] = (double)job->view.channels.step;
+        result->dim_names[image] = "image";
+        result->dims[image] = job->op.n_channels;
+    }
+    const int row = product->axis_dim = result->n_dims, column = row + 1;
+    result->dim_names[row] = "row";
+    result->dims[row] = lw_post_length(thinned, job->n_outputs);
+    result->dim_names[column] = "column";
+    result->dims[column] = lw_post_length(thinned, c->output_columns);
+    result->n_dims += 2;
+    map->first[row] = (double)job->first_input;
+    map->first[column] = (double)first_column(mode, c);
+    map->every[row] = map->every[column] = every;
+    note_first(mode, job, product);
+    lw_coordinates_set(job, (struct lw_steps){0}, product);
+    lw_coordinates_count(product, row, job->first_input, every, "row");
+    lw_coordinates_count(product, column, first_column(mode, c), every, "column");
+    if (job->inputs[0].axis.unit[0] && type.scalar != LW_INT32)
+        lw_product_note_unit(product, job->inputs[0].axis.unit);
+    if (has_kernels)
+        lw_conv2d_describe_kernels(given, job, product);
+}
+
+static void shape_result(const struct lw_options *given, struct lw_job *job)
+{
+    static const struct lw_type number = {.scalar = LW_INT32};
+    const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    const unsigned wanted = lw_search_products(&c->search);
+    const struct lw_type computed = {.scalar = job->op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+                                     .is_complex = lw_op_is_complex(&job->op)};
+    if (wanted & LW_FILTERED)
+        add_images(given, "/convolved", job->op.output, job->has_filter_dim, c->every, job);
+    if (wanted & LW_PEAKS) {
+        struct lw_product *const peaks = &job->products[job->n_products++];
+        lw_search_shape_peaks(job, peaks);
+        note_first((enum lw_mode)lw_options_choice(given, "mode"), job, peaks);
+        if (job->inputs[0].axis.unit[0])
+            lw_product_note_unit(peaks, job->inputs[0].axis.unit);
+        lw_search_describe_peaks(job, &c->search, peaks);
+        lw_product_note_int(peaks, "cluster_kernels", c->search.clusters_filters);
+    }
+    if (wanted & LW_BEST) {
+        add_images(given, "/best/value", computed, false, 1, job);
+        lw_product_note_text(&job->products[job->n_products - 1], "sign", lw_sign_text(c->search.sign));
+        add_images(given, "/best/kernel", number, false, 1, job);
+        lw_conv2d_describe_kernels(given, job, &job->products[job->n_products - 1]);
+    }
+    lw_search_shape_noise(job);
+    lw_conv2d_shape_kernels(given, job);
 }
 
 static void describe_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
@@ -431,29 +332,22 @@ static void describe_result(const struct lw_options *given, const struct lw_data
         lw_job_note_real(job, "boundary_value", c->outside);
     lw_job_note_int(job, "origin_row", job->reference_tap);
     lw_job_note_int(job, "origin_column", origin_column(mode, c));
-    note_first(mode, job, &job->products[0]);
-    if (lw_search_products(&c->search) == (LW_FILTERED | LW_PEAKS))
-        note_first(mode, job, &job->products[1]);
     lw_job_note_int(job, "decimate", c->every);
     lw_job_note_scale(job);
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
-    for (int p = 0; p < job->n_products && input->axis.unit[0]; p++)
-        lw_product_note_unit(&job->products[p], input->axis.unit);
-    lw_coordinates_set(job, (struct lw_steps){0}, &job->products[0]);
-    if (job->products[0].dataset.n_columns == 0) {
-        lw_coordinates_count(&job->products[0], job->products[0].axis_dim, job->first_input, c->every, "row");
-        lw_coordinates_count(&job->products[0], job->products[0].axis_dim + 1, first_column(mode, c), c->every, "column");
-    }
     if (input->n_dims == 3) {
         lw_job_note_int(job, "first_image", job->view.channels.begin);
         lw_job_note_int(job, "image_step", job->view.channels.step);
     }
-    snprintf(job->summary, sizeof job->summary, "kernel of %" PRId64 " x %" PRId64 " %s elements%s, mode %s, boundary %s%s",
+    char several[32] = "kernel of";
+    if (c->n_kernels > 1)
+        snprintf(several, sizeof several, "%d kernels of", c->n_kernels);
+    snprintf(job->summary, sizeof job->summary, "%s %" PRId64 " x %" PRId64 " %s elements%s, mode %s, boundary %s%s", several,
              c->kernel_rows, c->kernel_columns, c->kernel_complex ? "complex" : "real", normalizes ? " (sum 1)" : "",
              lw_mode_text(mode), boundary, lw_options_flag(given, "correlate") ? ", correlation" : "");
     if (job->map)
         strncat(job->summary, ", weighted pixels", sizeof job->summary - strlen(job->summary) - 1);
-    lw_post_describe(thinned(job), job->summary, sizeof job->summary);
+    lw_post_describe((struct lw_post){.every = c->every}, job->summary, sizeof job->summary);
     lw_search_describe(&c->search, "rows and columns", job->summary, sizeof job->summary);
 }
 
@@ -469,12 +363,11 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, struct 
     (void)pool;
     *job = (struct lw_job){.ops = &lw_job_conv2d, .inputs = {*input}, .input_names = {"input"}, .n_inputs = 1};
     job->op.kind = LW_OP_CONV2D;
-    job->op.conv2d.n_kernels = 1;
     job->makes_images = true;
     job->op.input = input->type;
     int rc;
     if ((rc = choose_view(given, input, job, err)) ||
-        (rc = get_kernel(given, comm, job, err)) ||
+        (rc = lw_conv2d_get_kernels(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, input->type.is_complex || job->op.conv2d.kernel_complex, &job->op, err)) ||
         (rc = choose_boundary(given, job, err)) ||
         (rc = choose_origin(given, job, err)) ||
@@ -483,28 +376,19 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, struct 
         (rc = choose_outputs(given, job, err)) ||
         (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
         return rc;
-    const unsigned wanted = lw_search_products(&job->op.conv2d.search);
-    if (wanted & LW_FILTERED)
-        shape_image((enum lw_mode)lw_options_choice(given, "mode"), input, job);
-    if (wanted & LW_PEAKS) {
-        struct lw_product *const peaks = &job->products[job->n_products++];
-        lw_search_shape_peaks(job, peaks);
-        lw_search_describe_peaks(job, &job->op.conv2d.search, peaks);
-    }
-    lw_search_shape_noise(job);
-    shape_kernel(given, job);
+    shape_result(given, job);
     describe_result(given, &job->inputs[0], job);
     return LW_OK;
 }
 
 const struct lw_job_ops lw_job_conv2d = {
-    .name = "conv2d", .way = LW_WAY_STREAMED, .title = "convolve a large image, or a stack of images, with a kernel",
-    .description = "Convolves an image [rows x columns], or each image of a stack [image x rows x columns], with a kernel. The "
-                   "kernel may be real or complex, and need not be separable. lapwing transforms overlapping tiles or, where that "
-                   "is faster, sums directly. The ranks share the rows, and pass each other the rows beyond their own over MPI. "
-                   "The result is /convolved, with the rows and columns that --mode keeps. --products peaks finds the sources in "
-                   "it and writes a table of them. An --output whose name ends with .fits becomes a FITS file with the sky "
-                   "coordinates of the input.",
+    .name = "conv2d", .way = LW_WAY_STREAMED, .title = "convolve a large image, or a stack of images, with kernels",
+    .description = "Convolves an image [rows x columns], or each image of a stack [image x rows x columns], with one kernel or "
+                   "several, real or complex. lapwing transforms overlapping tiles or, where that is faster, sums directly. The "
+                   "ranks share the rows, and pass each other the rows beyond their own over MPI. The result is /convolved, with "
+                   "the rows and columns that --mode keeps, and a first dimension `kernel` for a bank. --products peaks finds "
+                   "the sources in it and writes a table of them. An --output whose name ends with .fits becomes a FITS file with "
+                   "the sky coordinates of the input.",
     .paper = "V. Podlozhnyuk: FFT-based 2D convolution. NVIDIA, 2007.",
     .remedy = "--algorithm tiles, direct, or padded with a small --band", .sample = "row", .channel = "image", .value = "column",
     .least_dims = 2, .most_dims = 3, .join = LW_JOIN_ROWS, .taps = "kernel", .options = options,

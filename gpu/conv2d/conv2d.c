@@ -26,6 +26,8 @@ struct conv2d {
 static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
     struct lw_conv2d_plan chosen;
+    if (spec->conv2d.n_kernels > 1 || lw_search_products(&spec->conv2d.search) & LW_BEST)
+        return lw_fail(err, LW_ECONFIG, "the cuda engine convolves with one kernel at a time: give one, or --engine cpu");
     const int rc = lw_conv2d_choose(device, spec, &chosen, err);
     if (rc)
         return rc;

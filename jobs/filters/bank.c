@@ -79,6 +79,12 @@ double *lw_bank_note_each(struct lw_bank *bank, const char *name, struct lw_erro
 
 int lw_bank_measure(struct lw_bank *bank, struct lw_error *err)
 {
+    for (int f = 0; f < bank->n_filters && bank->columns > 0; f++)      /* no response is measured in two dimensions */
+        bank->figures[f] = (struct lw_filter_figures){
+            lw_response_at(lw_bank_filter(bank, f), bank->n_taps, 1, 0), lw_taps_energy(lw_bank_filter(bank, f), bank->n_taps),
+            NAN, NAN, NAN, NAN};
+    if (bank->columns > 0)
+        return LW_OK;
     double *const work = lw_alloc_array(lw_response_work(lw_response_points(bank->n_taps)), sizeof *work, "a response", err);
     if (!work)
         return LW_ESYSTEM;

@@ -8,6 +8,7 @@
 #include "options/parse.h"
 
 #define LW_BANK_MOST_TAPS (1 << 20)                     /* taps of a filter */
+#define LW_BANK_MOST_SIDE 1023                          /* rows and columns of a kernel for images */
 #define LW_BANK_MOST_FILTERS LW_ATTRIBUTE_MOST_REALS    /* attributes have a number for each filter */
 #define LW_BANK_MOST_VALUES ((int64_t)1 << 26)          /* taps of all filters: 512 MiB */
 
@@ -46,6 +47,8 @@ struct lw_bank {
     double rate_hz;                     /* 0: not known */
     int n_filters;
     int64_t n_taps;
+    int64_t columns;                    /* kernels of images: columns of a row; n_taps are the elements of all rows. Filters of
+                                           signals: 0 */
     bool is_complex;
     double *taps;                       /* owned; [n_filters x n_taps], or [n_filters x n_taps x 2]; NULL for a series */
     struct lw_bank_series series;       /* make == NULL: none. A series has no arrays of the following */

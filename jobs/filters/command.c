@@ -10,16 +10,17 @@
 #include "version.h"
 
 #include <omp.h>
+#include <string.h>
 #include <time.h>
 
 const struct lw_filter_kind *const lw_filter_kinds[] = {
     &lw_filter_bandpass, &lw_filter_lowpass, &lw_filter_highpass, &lw_filter_boxcar, &lw_filter_gaussian, &lw_filter_ricker,
-    &lw_filter_chirp, &lw_filter_inspiral, NULL,
+    &lw_filter_chirp, &lw_filter_inspiral, &lw_filter_gaussian_2d, &lw_filter_mexican_hat, &lw_filter_psf, NULL,
 };
 
 const struct lw_option lw_bank_options[] = {
     {.name = "output", .kind = LW_OPTION_FILE, .argument = "FILE", .is_required = true,
-     .help = "HDF5 file to make, with the dataset /taps."},
+     .help = "HDF5 file to make, with the dataset /taps; of kernels for images /kernel."},
     LW_OPTION_OVERWRITE,
     {.name = "type", .kind = LW_OPTION_CHOICE, .choices = "float64|float32", .fallback = "float64",
      .help = "Type of the taps. The printed properties of a filter are measured on taps of this type."},
@@ -73,19 +74,42 @@ static void fill(const struct part *part, int at, int count, void *taps)
     }
 }
 
+/* The shape of a bank in the file: [filter x tap], or [kernel x row x column]; a single one lacks the first dimension. */
+struct shape {
+    int n_dims;
+    int64_t dims[3];
+    const char *names[3];
+};
+
+static struct shape shape_of(const struct lw_bank *bank)
+{
+    const bool is_kernel = bank->columns > 0;
+    const struct shape all = is_kernel
+        ? (struct shape){3, {bank->n_filters, bank->n_taps / bank->columns, bank->columns},
+                         {"kernel", "kernel_row", "kernel_column"}}
+        : (struct shape){2, {bank->n_filters, bank->n_taps}, {"filter", "tap"}};
+    if (bank->n_filters > 1)
+        return all;
+    return (struct shape){all.n_dims - 1, {all.dims[1], all.dims[2]}, {all.names[1], all.names[2]}};
+}
+
 /* Write the filters in rounds: those of a round are written while those of the next are made. Then write and report the table of a
  * series. Collective: all ranks take part in as many rounds. */
 static int write_filters(struct lw_comm *comm, struct part *part, struct lw_writer *writer, struct lw_error *err)
 {
     const struct lw_bank *const bank = part->bank;
-    const bool is_one = bank->n_filters == 1, is_first = lw_comm_rank(comm) == 0;
+    const bool is_first = lw_comm_rank(comm) == 0;
+    const struct shape shape = shape_of(bank);
     struct lw_write writes[2] = {{0}};
     int rc = lw_comm_agree(comm, open_part(comm, part, err), err);
     const int64_t rounds = rc ? 0 : lw_comm_max(comm, lw_divide_up(part->end - part->first, part->n_threads));
     for (int64_t r = 0; r < rounds + 2 && rc == LW_OK; r++) {
         const int at = (int)lw_min64(part->end, part->first + r * part->n_threads);
         const int count = (int)lw_min64(part->n_threads, part->end - at);
-        const int64_t first[2] = {is_one ? 0 : at, 0}, counts[2] = {is_one ? count * bank->n_taps : count, bank->n_taps};
+        const int64_t first[3] = {bank->n_filters == 1 ? 0 : at};
+        int64_t counts[3];
+        memcpy(counts, shape.dims, sizeof counts);
+        counts[0] = bank->n_filters == 1 ? count * shape.dims[0] : count;
         if ((rc = lw_comm_agree(comm, lw_writer_end(writer, &writes[r % 2], err), err)))
             break;
         fill(part, at, count, part->buffers[r % 2]);
@@ -107,7 +131,7 @@ static int write_filters(struct lw_comm *comm, struct part *part, struct lw_writ
 static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const struct lw_options *given, const char *command_line,
                       struct lw_pool *pool, struct lw_error *err)
 {
-    const bool is_one = bank->n_filters == 1;
+    const struct shape shape = shape_of(bank);
     struct part part = {.bank = bank, .is_single = lw_options_choice(given, "type") == 1};
     struct lw_bank_attributes notes = {0};      /* rank 0's count */
     char *configuration = NULL;
@@ -116,8 +140,9 @@ static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const st
     if (lw_comm_rank(comm) == 0 && (!(configuration = lw_options_resolved(given, "", err)) || lw_bank_describe(bank, &notes, err)))
         rc = LW_ESYSTEM;
     const struct lw_writer_dataset datasets[2] = {{
-        .path = "/taps", .n_dims = is_one ? 1 : 2, .dims = {is_one ? bank->n_taps : bank->n_filters, bank->n_taps},
-        .dim_names = {is_one ? "tap" : "filter", "tap"},
+        .path = bank->columns > 0 ? "/kernel" : "/taps",
+        .n_dims = shape.n_dims, .dims = {shape.dims[0], shape.dims[1], shape.dims[2]},
+        .dim_names = {shape.names[0], shape.names[1], shape.names[2]},
         .type = {.scalar = part.is_single ? LW_FLOAT32 : LW_FLOAT64, .is_complex = bank->is_complex},
         .attributes = notes.list, .n_attributes = notes.count,
     }, {
@@ -128,7 +153,8 @@ static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const st
     struct tm parts;
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&(time_t){time(NULL)}, &parts));
     const struct lw_attribute root[] = {
-        {.name = "title", .kind = LW_ATTRIBUTE_TEXT, .text = "filters for lapwing ols"},
+        {.name = "title", .kind = LW_ATTRIBUTE_TEXT,
+         .text = bank->columns > 0 ? "kernels for lapwing conv2d" : "filters for lapwing ols"},
         {.name = "program", .kind = LW_ATTRIBUTE_TEXT, .text = "lapwing"},
         {.name = "version", .kind = LW_ATTRIBUTE_TEXT, .text = LW_VERSION},
         {.name = "commit", .kind = LW_ATTRIBUTE_TEXT, .text = LW_COMMIT},
@@ -158,10 +184,11 @@ static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const st
 /* Make the bank on rank 0, or plan a series on all ranks. Collective. */
 static int make(struct lw_comm *comm, const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
-    bank->rate_hz = lw_options_real(given, "rate");
+    bank->rate_hz = lw_option_find(bank->kind->options, "rate") ? lw_options_real(given, "rate") : 0;
     if (bank->kind->plan)
         return lw_comm_agree(comm, bank->kind->plan(given, comm, bank, err), err);
-    bank->norm = lw_options_choice(given, "norm") == 1 ? "energy" : "gain";
+    const bool has_gain = lw_option_find(bank->kind->options, "norm") && lw_options_choice(given, "norm") == 0;
+    bank->norm = has_gain ? "gain" : "energy";
     int rc = LW_OK;
     if (lw_comm_rank(comm) == 0 && !(rc = bank->kind->design(given, bank, err)) && !(rc = lw_bank_scale(bank, err))) {
         const bool is_single = lw_options_choice(given, "type") == 1;
@@ -170,12 +197,13 @@ static int make(struct lw_comm *comm, const struct lw_options *given, struct lw_
         rc = lw_bank_measure(bank, err);
     }
     /* Ranks other than 0 only need the shape, for the collective calls that write the file. */
-    int64_t shape[3] = {bank->n_filters, bank->n_taps, bank->is_complex};
+    int64_t shape[] = {bank->n_filters, bank->n_taps, bank->is_complex, bank->columns};
     if ((rc = lw_comm_agree(comm, rc, err)) == LW_OK)
         lw_comm_broadcast(comm, shape, sizeof shape);
     bank->n_filters = (int)shape[0];
     bank->n_taps = shape[1];
     bank->is_complex = shape[2] != 0;
+    bank->columns = shape[3];
     return rc;
 }
 
@@ -191,8 +219,9 @@ int lw_filters_run(struct lw_comm *comm, const struct lw_filter_kind *kind, cons
     if (rc == LW_OK && lw_comm_rank(comm) == 0) {
         if (!bank.series.make)
             lw_bank_report(&bank, lw_options_choice(given, "type") == 1);
-        lw_log_info("Next: lapwing ols --input FILE:/dataset --filters %s:/taps --output filtered.h5",
-                    lw_options_text(given, "output"));
+        const bool is_kernel = bank.columns > 0;
+        lw_log_info("Next: lapwing %s --input FILE:/dataset --%s %s:/%s --output filtered.h5", is_kernel ? "conv2d" : "ols",
+                    is_kernel ? "kernel" : "filters", lw_options_text(given, "output"), is_kernel ? "kernel" : "taps");
     }
     lw_pool_destroy(pool);
     lw_bank_release(&bank);

@@ -57,7 +57,8 @@ int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *note
         add_numbers(notes, bank->parameter_name, bank->parameters, bank->n_filters);
     if (bank->series.make)
         return LW_OK;
-    add_numbers(notes, "group_delay_samples", bank->delays, bank->n_filters);
+    if (bank->columns == 0)
+        add_numbers(notes, "group_delay_samples", bank->delays, bank->n_filters);
     /* A figure is left out if it is NaN for all filters, or a frequency in Hz and the rate is not known. */
     for (int i = 0; i < LW_BANK_FIGURES; i++) {
         bool has_any = false;
@@ -105,6 +106,11 @@ static void report_filter(const struct lw_bank *bank, int f)
     char line[LINE_SIZE] = "", parameter[80] = "";
     if (bank->parameter_text)
         snprintf(parameter, sizeof parameter, bank->parameter_text, bank->parameters[f]);
+    if (bank->columns > 0) {
+        lw_log_info("kernel %d: %s%s%s, %" PRId64 " x %" PRId64 " elements, sum %.6g, energy %.6g", f, bank->kind->name,
+                    parameter[0] ? " " : "", parameter, bank->n_taps / bank->columns, bank->columns, figure->gain, figure->energy);
+        return;
+    }
     append(line, "filter %d: %s%s%s, %" PRId64 " %s taps, gain %.6g at %.6g %s, energy %.6g", f, bank->kind->name,
            parameter[0] ? " " : "", parameter, bank->n_taps, bank->is_complex ? "complex" : "real", figure->gain,
            shown(bank, bank->references[f]), unit(bank), figure->energy);
@@ -128,7 +134,7 @@ void lw_bank_report(const struct lw_bank *bank, bool is_single)
     for (int f = 0; f < bank->n_filters && f < MOST_SAID; f++)
         report_filter(bank, f);
     if (bank->n_filters > MOST_SAID)
-        lw_log_info("and %d more filters: the attributes of the taps describe them all", bank->n_filters - MOST_SAID);
+        lw_log_info("and %d more: the attributes of the dataset describe them all", bank->n_filters - MOST_SAID);
     double reached = INFINITY;
     const double wanted = bank->attenuation_wanted_db;
     for (int f = 0; f < bank->n_filters; f++)

@@ -60,6 +60,25 @@ void lw_taps_gaussian(double sigma, int64_t n, double *taps)
     }
 }
 
+void lw_taps_gaussian_2d(double sigma, double ratio, double angle_deg, int64_t side, double *taps)
+{
+    const double c = cos(angle_deg * M_PI / 180), s = sin(angle_deg * M_PI / 180);
+    for (int64_t m = 0; m < side * side; m++) {
+        const double down = middle_time(m / side, side), right = middle_time(m % side, side);
+        const double u = (c * right + s * down) / sigma, v = (c * down - s * right) / (sigma * ratio);
+        taps[m] = exp(-(u * u + v * v) / 2);
+    }
+}
+
+void lw_taps_mexican_hat(double scale, int64_t side, double *taps)
+{
+    for (int64_t m = 0; m < side * side; m++) {
+        const double down = middle_time(m / side, side) / scale, right = middle_time(m % side, side) / scale;
+        const double a = down * down + right * right;
+        taps[m] = (2 - a) * exp(-a / 2);
+    }
+}
+
 void lw_taps_ricker(double peak, int64_t n, double *taps)
 {
     for (int64_t m = 0; m < n; m++) {

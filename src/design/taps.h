@@ -33,6 +33,13 @@ void lw_taps_reverse(double *taps, int64_t n, int parts);
 /** Make a Gaussian, exp(-t^2 / (2 sigma^2)), t = 0 in the middle. */
 void lw_taps_gaussian(double sigma, int64_t n, double *taps);
 
+/** Make a 2-D Gaussian, exp(-(u^2 + v^2 / ratio^2) / (2 sigma^2)) on side x side elements, in the middle one u = v = 0.
+ * @param angle_deg  direction of u, counted from growing columns towards growing rows */
+void lw_taps_gaussian_2d(double sigma, double ratio, double angle_deg, int64_t side, double *taps);
+
+/** Make a Mexican hat likewise, (2 - r^2 / scale^2) exp(-r^2 / (2 scale^2)): the negative Laplacian of a Gaussian. */
+void lw_taps_mexican_hat(double scale, int64_t side, double *taps);
+
 /** Make a Ricker wavelet, (1 - 2 a) exp(-a) with a = (pi f t)^2, whose spectrum is largest at f = `peak`. */
 void lw_taps_ricker(double peak, int64_t n, double *taps);
 

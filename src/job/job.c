@@ -29,6 +29,17 @@ void lw_product_note_real(struct lw_product *product, const char *name, double v
     add(product, name, LW_ATTRIBUTE_REAL)->real = value;
 }
 
+void lw_product_note_reals(struct lw_product *product, const char *name, const double *values, int n)
+{
+    if (n == 1) {
+        lw_product_note_real(product, name, values[0]);
+        return;
+    }
+    struct lw_attribute *const attribute = add(product, name, LW_ATTRIBUTE_REALS);
+    attribute->reals = values;
+    attribute->n_reals = n;
+}
+
 void lw_product_note_unit(struct lw_product *product, const char *unit)
 {
     lw_product_note_text(product, "unit", unit);

@@ -19,7 +19,8 @@
 #include "options/options.h"
 
 #define LW_PRODUCT_ATTRIBUTES 40
-#define LW_JOB_INPUTS 4
+#define LW_JOB_FILTER_FILES 8                       /* most files of filters or kernels */
+#define LW_JOB_INPUTS (LW_JOB_FILTER_FILES + 3)
 #define LW_JOB_PRODUCTS (LW_OP_PRODUCTS + 3)
 
 /* A dataset of the result. */
@@ -28,7 +29,7 @@ struct lw_product {
     const double *values;       /* float64, written by rank 0 before the rounds, borrowed; NULL: the run computes the product */
     int axis_dim;               /* dimension of the axis; -1: none */
     int channel_dim;            /* dimension of the channels; -1: none */
-    bool has_filters;           /* the first dimension counts filters */
+    bool has_filters;           /* the first dimension counts filters or kernels */
     struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES];  /* their texts are static, or borrowed from job->inputs */
     int n_attributes;
 };
@@ -101,7 +102,7 @@ struct lw_job {
 
     struct lw_product products[LW_JOB_PRODUCTS];    /* the operation's (struct lw_op_plan), then the given ones */
     int n_products;
-    bool has_filter_dim;                /* arrays have a first dimension, which counts filters */
+    bool has_filter_dim;                /* arrays have a first dimension, which counts filters or kernels */
     int n_given;                        /* number of given products, which have `values`: noise, filters, a power spectrum */
     bool has_sums;              /* arrays get datasets of checksums, which follow all products; the plan sets `sums` */
     struct lw_job_sums sums[LW_OP_PRODUCTS];
@@ -113,7 +114,7 @@ struct lw_job {
     bool can_leave_range;               /* the engine reports results that are too large or too small for their type */
 
     struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* the signal, the filters, a mask or map, for the provenance */
-    const char *input_names[LW_JOB_INPUTS];             /* "input", "filters", "mask", "map"; static storage */
+    const char *input_names[LW_JOB_INPUTS];             /* "input", "filters", "kernel_2", "mask", "map"; static storage */
     int n_inputs;
     struct lw_whole bank;               /* owned; filters of a file. If all are held, op.ols.taps points there; else it has no data,
                                            and lw_job_take_filters reads some filters at a time */
@@ -180,6 +181,9 @@ struct lw_stored_taps lw_job_filter(const struct lw_job *job, int64_t filter);
 void lw_product_note_text(struct lw_product *product, const char *name, const char *text);
 void lw_product_note_int(struct lw_product *product, const char *name, int64_t value);
 void lw_product_note_real(struct lw_product *product, const char *name, double value);
+
+/** Add n numbers, or a plain number if n is 1. @param values  [n], must outlive the job */
+void lw_product_note_reals(struct lw_product *product, const char *name, const double *values, int n);
 
 /** Add the unit of a product's values, as `unit`, which this program reads, and as `units` of the CF conventions. */
 void lw_product_note_unit(struct lw_product *product, const char *unit);

@@ -103,8 +103,7 @@ int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool 
     const enum lw_sign fallback = is_positive && !is_complex ? LW_SIGN_POSITIVE : LW_SIGN_BOTH;
     const enum lw_sign sign = is_given ? (enum lw_sign)lw_options_choice(given, "sign") : fallback;
     if (!(search->products & (LW_PEAKS | LW_BEST)))
-        return is_given ? lw_fail(err, LW_EUSAGE, "--sign goes with --products peaks%s only",
-                                  job->op.kind == LW_OP_OLS ? " or best" : "") : LW_OK;
+        return is_given ? lw_fail(err, LW_EUSAGE, "--sign goes with --products peaks or best only") : LW_OK;
     if (is_complex && sign != LW_SIGN_BOTH)
         return lw_fail(err, LW_EUSAGE, "--sign %s: complex outputs have no sign; leave --sign out", lw_sign_text(sign));
     search->sign = sign;
@@ -186,8 +185,9 @@ int lw_search_make_noise(struct lw_job *job, struct lw_comm *comm, struct lw_sea
     if (job->op.kind == LW_OP_OLS)
         return take_energies(job, comm, err);
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
-    for (int64_t i = 0; i < job->op.n_channels; i++)
-        job->noise[i] = sqrt(lw_taps_energy(c->kernel, c->kernel_rows * c->kernel_columns * (c->kernel_complex ? 2 : 1)));
+    const int64_t values = c->kernel_rows * c->kernel_columns * (c->kernel_complex ? 2 : 1);
+    for (int64_t i = 0; i < job->op.n_channels * n_filters; i++)
+        job->noise[i] = sqrt(lw_taps_energy(c->kernel + i % n_filters * values, values));
     return LW_OK;
 }
 
@@ -199,8 +199,9 @@ void lw_search_shape_noise(struct lw_job *job)
     struct lw_product *const product = &job->products[job->n_products + job->n_given++];
     product->values = job->noise;
     product->dataset = (struct lw_writer_dataset){
-        .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = is_image ? 1 : 2,
-        .dims = {job->op.n_channels, lw_op_filters(&job->op)}, .dim_names = {is_image ? "image" : "channel", "filter"},
+        .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = is_image && !job->has_filter_dim ? 1 : 2,
+        .dims = {job->op.n_channels, lw_op_filters(&job->op)},
+        .dim_names = {is_image ? "image" : "channel", is_image ? "kernel" : "filter"},
     };
     product->axis_dim = -1;
     product->channel_dim = 0;
@@ -232,10 +233,10 @@ static const struct lw_column peak_columns[] = {
     {"re", LW_COLUMN_REAL},     {"im", LW_COLUMN_REAL},    {"snr", LW_COLUMN_REAL},  {"cluster_size", LW_COLUMN_INT},
 };
 static const struct lw_column source_columns[] = {
-    {"image", LW_COLUMN_INT}, {"row", LW_COLUMN_INT}, {"column", LW_COLUMN_INT}, {"re", LW_COLUMN_REAL}, {"im", LW_COLUMN_REAL},
-    {"snr", LW_COLUMN_REAL}, {"cluster_size", LW_COLUMN_INT},
-    {"x", LW_COLUMN_REAL}, {"y", LW_COLUMN_REAL}, {"flux", LW_COLUMN_REAL}, {"flux_error", LW_COLUMN_REAL},
-    {"peak", LW_COLUMN_REAL}, {"flags", LW_COLUMN_INT}, {"ra", LW_COLUMN_REAL}, {"dec", LW_COLUMN_REAL},
+    {"image", LW_COLUMN_INT}, {"kernel", LW_COLUMN_INT}, {"row", LW_COLUMN_INT}, {"column", LW_COLUMN_INT},
+    {"re", LW_COLUMN_REAL},   {"im", LW_COLUMN_REAL},    {"snr", LW_COLUMN_REAL}, {"cluster_size", LW_COLUMN_INT},
+    {"x", LW_COLUMN_REAL},    {"y", LW_COLUMN_REAL},     {"flux", LW_COLUMN_REAL}, {"flux_error", LW_COLUMN_REAL},
+    {"peak", LW_COLUMN_REAL}, {"flags", LW_COLUMN_INT},  {"ra", LW_COLUMN_REAL},  {"dec", LW_COLUMN_REAL},
 };
 enum { PEAK_COLUMNS = sizeof peak_columns / sizeof *peak_columns, SOURCE_COLUMNS = sizeof source_columns / sizeof *source_columns };
 static_assert(sizeof(struct lw_peak_row) == 8 * PEAK_COLUMNS, "a row is as the file has it");
@@ -260,8 +261,8 @@ static int compare_gathered(const void *left, const void *right)
 static int compare_sources(const void *left, const void *right)
 {
     const struct lw_source_row *const a = left, *const b = right;
-    const int row = sign(a->row, b->row), image = sign(a->image, b->image);
-    return row ? row : image ? image : sign(a->column, b->column);
+    const int row = sign(a->row, b->row), image = sign(a->image, b->image), kernel = sign(a->kernel, b->kernel);
+    return row ? row : image ? image : kernel ? kernel : sign(a->column, b->column);
 }
 
 void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
@@ -290,7 +291,7 @@ void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, 
     for (int64_t i = 0; i < n; i++)
         if (is_image)
             of_image[i] = (struct lw_source_row){
-                .image = peaks[i].channel, .row = peaks[i].index - lead, .column = peaks[i].column,
+                .image = peaks[i].channel, .kernel = peaks[i].filter, .row = peaks[i].index - lead, .column = peaks[i].column,
                 .re = peaks[i].re, .im = peaks[i].im, .snr = peaks[i].snr, .cluster_size = peaks[i].cluster_size,
                 .x = NAN, .y = NAN, .flux = NAN, .flux_error = NAN, .peak = NAN, .flags = LW_SOURCE_NO_CENTRE, .ra = NAN,
                 .dec = NAN,

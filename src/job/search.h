@@ -62,7 +62,7 @@ struct lw_peak_row {
     int64_t cluster_size;
 };
 struct lw_source_row {
-    int64_t image, row, column;
+    int64_t image, kernel, row, column;
     double re, im, snr;
     int64_t cluster_size;
     double x, y;                /* place in the input, as FITS counts: the centre of its first pixel is 1, 1 */

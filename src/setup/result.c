@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TEXTS_BYTES = 16384, MOST_LATE = 7, MOST_DAS = 3 };
+enum { TEXTS_BYTES = 1 << 16, MOST_LATE = 7, MOST_DAS = 3 };
 
 /* ---- provenance: the attributes of the root group --------------------------------------------------------------------- */
 

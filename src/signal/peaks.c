@@ -84,7 +84,14 @@ static void mark_run(struct run *run, int64_t cluster)
  * can be a peak. The neighbours of this pixel lie in its cell and the eight around it: a crossing is visited at most nine times.
  *
  * The table that later holds the peaks first holds the crossings, sorted by cell. Meanwhile the fields `filter` and `cluster_size`
- * of a row hold the row and the column of its cell: the filter of images is always 0, and the cluster is not known yet. */
+ * of a row hold the row and the column of its cell. `column` holds the column and the kernel, and `channel` the image, with the
+ * kernel unless crossings of all kernels are neighbours (join, high, low). */
+
+enum { LOW_BITS = 20 };
+
+static int64_t join(int64_t high, int64_t low) { return high << LOW_BITS | low; }
+static int64_t high(int64_t joined) { return joined >> LOW_BITS; }
+static int64_t low(int64_t joined) { return joined & ((1 << LOW_BITS) - 1); }
 
 static int compare_cells(const void *left, const void *right)
 {
@@ -97,6 +104,8 @@ static bool is_stronger_pixel(const struct lw_peak *a, const struct lw_peak *b)
 {
     if (a->snr != b->snr)
         return a->snr > b->snr;
+    if (low(a->column) != low(b->column))
+        return low(a->column) < low(b->column);
     return a->index != b->index ? a->index < b->index : a->column < b->column;
 }
 
@@ -122,7 +131,7 @@ static int64_t count_cluster(const struct lw_peak *rows, int64_t n, int64_t clus
         const int64_t row = pixel->filter + down, column = pixel->cluster_size;
         for (int64_t i = find_cell(rows, n, pixel->channel, row, column - 1);
              i < n && rows[i].channel == pixel->channel && rows[i].filter == row && rows[i].cluster_size <= column + 1; i++) {
-            if (llabs(rows[i].index - pixel->index) > cluster || llabs(rows[i].column - pixel->column) > cluster)
+            if (llabs(rows[i].index - pixel->index) > cluster || llabs(high(rows[i].column) - high(pixel->column)) > cluster)
                 continue;
             if (is_stronger_pixel(&rows[i], pixel))
                 return 0;
@@ -141,7 +150,9 @@ static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossi
     for (int64_t i = 0; i < n; i++) {
         const struct lw_crossing *const c = &crossings[i];
         const double snr = lw_peaks_snr(spec, c);
-        peaks[i] = (struct lw_peak){c->index, c->channel, c->index / side, c->column, c->re, c->im, snr, c->column / side};
+        const int64_t channel = join(c->channel, spec->search->clusters_filters ? 0 : c->filter);
+        peaks[i] = (struct lw_peak){c->index, channel, c->index / side, join(c->column, c->filter), c->re, c->im, snr,
+                                    c->column / side};
     }
     qsort(peaks, (size_t)n, sizeof *peaks, compare_cells);
     for (int64_t begin = 0, end; begin < n; begin = end) {
@@ -156,7 +167,9 @@ static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossi
     }
     for (int64_t i = 0; i < found; i++) {
         peaks[i] = peaks[crossings[i].index];
-        peaks[i].filter = 0;
+        peaks[i].channel = high(peaks[i].channel);
+        peaks[i].filter = low(peaks[i].column);
+        peaks[i].column = high(peaks[i].column);
         peaks[i].cluster_size = crossings[i].column;
     }
     return found;

@@ -21,7 +21,7 @@ struct lw_peaks_spec {
     int n_filters;                      /* filters of the whole data set */
     int64_t first, end;                 /* the piece, in outputs; the crossings also cover `cluster` outputs before and after it */
     bool is_image;                      /* outputs are pixels and `index` is the row: neighbours lie within +- cluster rows and
-                                           columns of the same channel; there is one filter */
+                                           columns of the same channel; there are at most 2^20 filters */
     bool has_errors;                    /* y is real, and `im` of a crossing is the error of its flux */
 };
 

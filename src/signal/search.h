@@ -8,8 +8,8 @@
  *
  *   peaks    the crossings without a stronger one within +- `cluster` outputs of the same channel and filter, or of the same
  *            channel and any filter. Stronger means a higher SNR; at equal SNR the lower filter, then the lower index. Images:
- *            within +- `cluster` rows and columns; at equal SNR the upper pixel, then the left one. A peak depends on its
- *            neighbours only, so that cuts of the axis change nothing
+ *            within +- `cluster` rows and columns; at equal SNR the lower kernel, then the upper pixel, then the left one. A peak
+ *            depends on its neighbours only, so that cuts of the axis change nothing
  *   best     per channel and index the output with the highest SNR, and its filter; at equal SNR the lower filter. NaN outputs do
  *            not count; if all are NaN, the value is NaN and the filter -1
  *   blocks   per filter, channel and j the outputs j D .. j D + D - 1 (the last block may be shorter): the largest |y|, the mean

@@ -115,7 +115,7 @@ static int read_element(const struct check *check, struct stored *stored, const 
     enum { FILTER, CHANNEL, ROW, COLUMN };
     const struct lw_product *const product = check->product;
     int64_t place[LW_MAX_DIMS] = {0};
-    if (strcmp(product->dataset.dim_names[0], "filter") == 0)
+    if (product->has_filters)
         place[0] = element[FILTER];
     if (product->channel_dim >= 0)
         place[product->channel_dim] = element[CHANNEL];
@@ -219,15 +219,15 @@ static double strength_of(const struct lw_verify *verify, double complex y)
 
 /* Return the most by which another filter exceeds the stored one, relative to the allowed error: above 1, the stored one is wrong.
  * NaN is wrong, too: no filter is stored although there is a best one, or values cannot be compared. */
-static double rival_part(const struct lw_verify *verify, const struct lw_verify_samples *samples, int64_t row, int stored,
-                         const struct lw_verify_truth *its)
+static double rival_part(const struct lw_verify *verify, const struct lw_verify_samples *samples, int64_t row, int64_t column,
+                         int stored, const struct lw_verify_truth *its)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     const double sigma = stored < 0 ? 0 : lw_verify_sigma(verify, samples->channel, stored, row);
     double worst = 0;
     for (int f = 0; f < shape->n_filters; f++) {
         const double other = lw_verify_sigma(verify, samples->channel, f, row);
-        const struct lw_verify_truth y = lw_verify_series(verify, samples, f, row, 0);
+        const struct lw_verify_truth y = lw_verify_series(verify, samples, f, row, column);
         if (f == stored || y.is_nan || other == 0)
             continue;
         if (stored < 0)
@@ -242,15 +242,15 @@ static double rival_part(const struct lw_verify *verify, const struct lw_verify_
     return worst;
 }
 
-static int check_best(struct check *check, const struct lw_verify_samples *samples, int64_t row, int64_t rest, struct lw_error *err)
+static int check_best(struct check *check, const struct lw_verify_samples *samples, int64_t row, int64_t column,
+                      struct lw_error *err)
 {
     struct lw_verify *const verify = check->verify;
     const struct lw_type type = check->product->dataset.type;
-    const int64_t element[] = {0, samples->channel, row, 0};
+    const int64_t element[] = {0, samples->channel, row, column};
     double complex got, number;
     char where[160], text[64];
     int rc;
-    (void)rest;
     if ((rc = read_element(check, &check->values, element, &got, err)) ||
         (rc = read_element(check, &check->filters, element, &number, err)))
         return rc;
@@ -259,12 +259,14 @@ static int check_best(struct check *check, const struct lw_verify_samples *sampl
     double part = NAN;
     if (filter >= -1 && filter < verify->shape.n_filters) {
         if (filter >= 0)
-            truth = lw_verify_series(verify, samples, filter, row, 0);
-        const double rival = rival_part(verify, samples, row, filter, &truth), its = lw_verify_part(verify, type, 0, got, &truth);
+            truth = lw_verify_series(verify, samples, filter, row, column);
+        const double rival = rival_part(verify, samples, row, column, filter, &truth);
+        const double its = lw_verify_part(verify, type, 0, got, &truth);
         part = filter >= 0 && truth.is_nan ? NAN : lw_verify_larger(rival, its);
     }
-    lw_verify_count(check->report, part, "%s: filter %d with the value %s is not the best",
-                    lw_verify_where(verify, -1, samples->channel, row, 0, where), filter,
+    lw_verify_count(check->report, part, "%s: %s %d with the value %s is not the best",
+                    lw_verify_where(verify, -1, samples->channel, row, column, where),
+                    verify->shape.is_image ? "kernel" : "filter", filter,
                     lw_verify_number(got, type.is_complex, text));
     return LW_OK;
 }
@@ -285,8 +287,8 @@ int lw_verify_best(struct lw_verify *verify, const struct lw_product *value, con
     };
     const int64_t rows = lw_verify_piece_rows(shape);
     const struct lw_verify_choice choice = {
-        .n_channels = shape->n_channels, .n_rows = shape->n_outputs, .in_row = 1, .span = rows,
-        .products = n_taps(shape) * shape->n_filters, .rows_read = lw_verify_rows_read(shape, 1),
+        .n_channels = shape->n_channels, .n_rows = shape->n_outputs, .in_row = shape->output_columns, .span = rows,
+        .products = n_taps(shape) * shape->n_filters, .rows_read = lw_verify_rows_read(shape, shape->is_image ? rows : 1),
     };
     return check_pieces(&check, &choice, rows, err);
 }

@@ -165,7 +165,7 @@ static struct lw_verify_shape shape_conv2d(const struct lw_job *job)
 {
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
     return (struct lw_verify_shape){
-        .taps = c->kernel, .n_filters = 1, .parts = c->kernel_complex ? 2 : 1,
+        .taps = c->kernel, .n_filters = c->n_kernels, .parts = c->kernel_complex ? 2 : 1,
         .tap_rows = c->kernel_rows, .tap_columns = c->kernel_columns,
         .ahead_rows = c->look_ahead_rows, .ahead_columns = c->look_ahead_columns,
         .columns = c->columns, .output_columns = c->output_columns,

@@ -9,10 +9,10 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Columns to check, in this order. For images, row and column take the places of filter and index. */
-enum { CHANNEL, FILTER, ROW = FILTER, INDEX, COLUMN = INDEX, RE, IM, SNR, SIZE, N_COLUMNS };
+/* Columns to check, in this order; COLUMN is for images only. */
+enum { CHANNEL, FILTER, ROW, RE, IM, SNR, SIZE, COLUMN, N_COLUMNS };
 static const char *const peak_columns[] = {"channel", "filter", "index", "re", "im", "snr", "cluster_size"};
-static const char *const source_columns[] = {"image", "row", "column", "re", "im", "snr", "cluster_size"};
+static const char *const source_columns[] = {"image", "kernel", "row", "re", "im", "snr", "cluster_size", "column"};
 
 struct peak {
     int64_t channel, row, column, cluster_size;
@@ -34,8 +34,8 @@ static bool take_peak(const struct lw_verify *verify, const double row[N_COLUMNS
     const struct lw_verify_shape *const shape = &verify->shape;
     const int64_t lead = verify->job.search.lead;
     *peak = (struct peak){
-        .channel = (int64_t)row[CHANNEL], .filter = shape->is_image ? 0 : (int)row[FILTER],
-        .row = lead + (int64_t)(shape->is_image ? row[ROW] : row[INDEX]), .column = shape->is_image ? (int64_t)row[COLUMN] : 0,
+        .channel = (int64_t)row[CHANNEL], .filter = (int)row[FILTER], .row = lead + (int64_t)row[ROW],
+        .column = shape->is_image ? (int64_t)row[COLUMN] : 0,
         .value = CMPLX(row[RE], row[IM]), .snr = row[SNR], .cluster_size = (int64_t)row[SIZE],
     };
     return peak->channel >= 0 && peak->channel < shape->n_channels && peak->filter >= 0 && peak->filter < shape->n_filters &&
@@ -153,7 +153,7 @@ static int check_row(const struct table *table, int64_t number, struct lw_verify
 {
     const struct lw_rows rows = {
         .first = number, .count = 1, .columns = table->verify->shape.is_image ? source_columns : peak_columns,
-        .n_columns = N_COLUMNS,
+        .n_columns = table->verify->shape.is_image ? N_COLUMNS : N_COLUMNS - 1,
     };
     double values[N_COLUMNS];
     struct peak peak;

@@ -95,13 +95,12 @@ const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int6
 {
     int used = 0;
     row -= verify->job.search.lead;
+    if (filter >= 0 && (!verify->shape.is_image || verify->job.has_filter_dim))
+        used = snprintf(text, 160, "%s %" PRId64 ", ", verify->shape.is_image ? "kernel" : "filter", filter);
     if (verify->shape.is_image)
-        snprintf(text, 160, "image %" PRId64 ", row %" PRId64 ", column %" PRId64, channel, row, column);
-    else {
-        if (filter >= 0)
-            used = snprintf(text, 160, "filter %" PRId64 ", ", filter);
+        snprintf(text + used, 160 - (size_t)used, "image %" PRId64 ", row %" PRId64 ", column %" PRId64, channel, row, column);
+    else
         snprintf(text + used, 160 - (size_t)used, "channel %" PRId64 ", index %" PRId64, channel, row);
-    }
     return text;
 }
 

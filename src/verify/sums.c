@@ -105,6 +105,8 @@ static bool find_shape(struct array *array)
     const struct lw_notes *const notes = array->notes, *const sums = array->sums;
     struct lw_sums_shape *const shape = &array->shape;
     array->filter = find_dimension(sums, "filter");
+    if (array->filter < 0)
+        array->filter = find_dimension(sums, "kernel");
     array->block = find_dimension(sums, "block");
     array->channel = find_dimension(sums, "channel_block");
     if (array->block < 0 || notes->n_dims < sums->n_dims || notes->n_dims > sums->n_dims + 1)
@@ -127,7 +129,7 @@ static bool find_shape(struct array *array)
            array->n_sums == shape->n_planes * blocks * lw_sums_channel_blocks(shape, shape->n_channels);
 }
 
-/* Write the place of the block of checksum i: filter, channels, indices. */
+/* Write the place of the block of checksum i: filter or kernel, channels, indices. */
 static void place_sum(const struct array *array, int64_t i, char text[160])
 {
     const struct lw_sums_shape *const shape = &array->shape;
@@ -138,7 +140,8 @@ static void place_sum(const struct array *array, int64_t i, char text[160])
     const int64_t first = lw_divide_up(place[array->block] * shape->unit, shape->every) * shape->rate;
     const int64_t end = lw_divide_up((place[array->block] + 1) * shape->unit, shape->every) * shape->rate;
     if (array->filter >= 0)
-        used += snprintf(text + used, 160 - (size_t)used, "filter %" PRId64 ", ", place[array->filter]);
+        used += snprintf(text + used, 160 - (size_t)used, "%s %" PRId64 ", ", array->sums->dimensions[array->filter],
+                         place[array->filter]);
     if (array->channel >= 0)
         used += snprintf(text + used, 160 - (size_t)used, "channel %" PRId64, place[array->channel] * shape->channel_unit);
     if (array->channel >= 0 && shape->channel_unit > 1)

@@ -401,6 +401,111 @@ def like_data():
         check((wanted in done.stderr) == (name == "many"), f"{name}: {done.stderr}")
 
 
+# ---- kernels of images ------------------------------------------------------------------------------------------------------
+
+def make_kernel(kind, *words, n_ranks=None):
+    lapwing(n_ranks or next(ranks), "filters", kind, *words, "--output", "kernel.h5", "--overwrite")
+    with h5py.File("kernel.h5") as file:
+        return file["kernel"][...], dict(file["kernel"].attrs)
+
+
+def grid(side):
+    t = np.arange(side) - (side - 1) / 2
+    return t[:, None], t[None, :]
+
+
+def gaussians_2d():
+    got, attributes = make_kernel("gaussian2d", "--fwhm", "3,7,5", "--ratio", "0.4,1,0.7", "--angle", "30,0,-100")
+    side = 2 * int(np.ceil(5 * 7 / np.sqrt(8 * np.log(2)))) + 1
+    wanted = []
+    for fwhm, ratio, angle in (3, 0.4, 30), (7, 1, 0), (5, 0.7, -100):
+        (down, right), sigma, a = grid(side), fwhm / np.sqrt(8 * np.log(2)), np.radians(angle)
+        u, v = right * np.cos(a) + down * np.sin(a), down * np.cos(a) - right * np.sin(a)
+        h = np.exp(-(u ** 2 + (v / ratio) ** 2) / (2 * sigma ** 2))
+        wanted.append(h / h.sum())
+    close(got, np.array(wanted), "gaussian2d")
+    check(list(attributes["fwhm_pixels"]) == [3, 7, 5] and list(attributes["angle_deg"]) == [30, 0, -100] and
+          np.allclose(attributes["energy"], (got ** 2).sum((1, 2))), f"attributes of gaussian2d: {attributes}")
+    check(got[0, side // 2 + 1, side // 2 + 2] > got[0, side // 2 - 1, side // 2 + 2], "30 degrees turn towards growing rows")
+    with h5py.File("signal2d.h5", "w") as file:
+        file["x"] = random.standard_normal((40, 30))
+    lapwing(1, "conv2d", "--input", "signal2d.h5:/x", "--gaussian", "4", "--output", "out.h5", "--overwrite", "--precision", "double")
+    got, _ = make_kernel("gaussian2d", "--fwhm", "4")
+    with h5py.File("out.h5") as file:
+        close(got, file["kernel"][...], "a round kernel is that of --gaussian")
+    got, _ = make_kernel("gaussian2d", "--fwhm", "4", "--size", "9", "--norm", "energy", "--type", "float32")
+    check(got.shape == (9, 9) and got.dtype == np.float32 and abs((got.astype(float) ** 2).sum() - 1) < 1e-6, "size, norm and type")
+    for words, text in ((["--fwhm", "4,5", "--ratio", "1,0.5,0.2"], "one for all kernels, or one for each"),
+                        (["--fwhm", "4", "--size", "8"], "is even"), (["--fwhm", "0"], "not in 0.1..1000")):
+        done = lapwing(next(ranks), "filters", "gaussian2d", *words, "--output", "none.h5", code=2)
+        check(text in done.stderr, f"{words}: {done.stderr}")
+
+
+def mexican_hats():
+    """The hat is the Laplacian of a Gaussian; with its norm a source of width t answers most to the scale sqrt(3) t."""
+    scales = np.array([1, 1.5, 2, 3, 3.464, 4, 5])
+    got, attributes = make_kernel("mexican-hat", "--scales", ",".join(map(str, scales)))
+    down, right = grid(got.shape[1])
+    for h, s in zip(got, scales):
+        r2 = (down ** 2 + right ** 2) / s ** 2
+        wanted = (2 - r2) * np.exp(-r2 / 2)
+        close(h, wanted / np.sqrt((wanted ** 2).sum()), f"mexican-hat {s}", 1e-4 if s < 1.5 else 1e-6)
+        check(abs(h.sum()) < 1e-13 and abs((h ** 2).sum() - 1) < 1e-12, f"mexican-hat {s}: sum {h.sum()}, energy {(h ** 2).sum()}")
+    source = np.exp(-(down ** 2 + right ** 2) / (2 * 2 ** 2))
+    check(scales[np.argmax((got * source).sum((1, 2)))] == 3.464, "the scale of the strongest response")
+    check(attributes["norm"] == "energy" and list(attributes["scale_pixels"]) == list(scales), f"attributes: {attributes}")
+
+
+def star_field(positions, shape, fwhm, noise):
+    y, x = np.mgrid[:shape[0], :shape[1]]
+    sigma, image = fwhm / np.sqrt(8 * np.log(2)), noise * random.standard_normal(shape) + 100
+    for (at_x, at_y), flux in zip(positions, np.geomspace(2000, 20000, len(positions))):
+        rows, columns = slice(max(0, int(at_y) - 25), int(at_y) + 26), slice(max(0, int(at_x) - 25), int(at_x) + 26)
+        r2 = (x[rows, columns] - at_x) ** 2 + (y[rows, columns] - at_y) ** 2
+        image[rows, columns] += flux / (2 * np.pi * sigma ** 2) * np.exp(-r2 / (2 * sigma ** 2))
+    return image
+
+
+def point_spread_functions():
+    """Stars with sub-pixel places on a background give the profile that was put in, sampled with its middle on a pixel."""
+    at = np.array([(40 + 55 * i, 38 + 52 * j) for i in range(8) for j in range(8)]) + random.uniform(-0.5, 0.5, (64, 2))
+    image = star_field(at, (480, 500), 3.5, 0.3)
+    image[:, 440:] = np.nan         # the last stars touch pixels that are not finite
+    image[98, 97] = 3000            # a flaw beside a star: clipped
+    with h5py.File("field.h5", "w") as file:
+        file["image"], file["stack"] = image, image[None]
+        table = np.zeros(64, [("image", int), ("kernel", int), ("row", int), ("column", int), ("snr", float)])
+        table["row"], table["column"] = np.rint(at[:, 1]) - 7, np.rint(at[:, 0]) + 3
+        file["peaks"] = table
+        file["peaks"].attrs["first_input_row"], file["peaks"].attrs["first_input_column"] = 7, -3
+    for name, first in ("fits.txt", 1), ("numpy.txt", 0):
+        with open(name, "w") as file:
+            file.write("# x y\n\n" + "".join(f" {x + first:.3f}, {y + first:.3f} 17.5\n" for x, y in [*at, (3, 200)]))
+    down, right = grid(25)
+    sigma = 3.5 / np.sqrt(8 * np.log(2))
+    wanted = np.exp(-(down ** 2 + right ** 2) / (2 * sigma ** 2))
+    wanted /= wanted.sum()
+    usable = int((np.rint(at[:, 0]) + 17 < 440).sum())
+    made = {}
+    for at_name, image_name, more in (("fits.txt", "image", []), ("numpy.txt", "stack", ["--first-pixel", "0"]),
+                                      ("field.h5:/peaks", "image", []), ("fits.txt", "image", ["--combine", "median"])):
+        got, attributes = make_kernel("psf", "--input", f"field.h5:/{image_name}", "--at", at_name, *more, n_ranks=2)
+        made.setdefault(at_name, got)
+        off = np.abs(got - wanted).max() / wanted.max()
+        check(got.shape == (25, 25) and off < 0.01, f"psf of {at_name} {more}: off by {off:.4f} of its peak")
+        check(abs(got.sum() - 1) < 1e-12 and attributes["stars"] == usable, f"{attributes}, {usable} stars")
+    close(made["numpy.txt"], made["fits.txt"], "counting from 0 and from 1", 1e-3)
+    with open("bad.txt", "w") as file:
+        file.write("12 13\nstar 4\n")
+    with open("far.txt", "w") as file:
+        file.write("1e9 -5\n")
+    for words, code, text in ((["bad.txt"], 65, "line 2: 'star 4' is no position"), (["far.txt"], 65, "has a star"),
+                              (["none.txt"], 74, "No such file"), (["field.h5:/image"], 65, "columns"),
+                              (["fits.txt", "--size", "24"], 2, "is even")):
+        done = lapwing(2, "filters", "psf", "--input", "field.h5:/image", "--at", *words, "--output", "none.h5", code=code)
+        check(text in done.stderr, f"{words}: {done.stderr}")
+
+
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     bands()
@@ -408,6 +513,9 @@ with tempfile.TemporaryDirectory() as work:
     shapes()
     chirps()
     inspirals()
+    gaussians_2d()
+    mexican_hats()
+    point_spread_functions()
     through_ols()
     turned_about()
     like_data()

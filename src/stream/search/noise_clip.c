@@ -139,6 +139,10 @@ static int plan_filters(struct clip *clip, int first, int n, int n_bank, struct 
     if (!is_image) {
         pass->spec.ols.n_filters = n;
         pass->spec.ols.n_bank = n_bank;
+    } else {
+        struct lw_conv2d_spec *const c = &pass->spec.conv2d;
+        c->kernel += first * c->kernel_rows * c->kernel_columns * (c->kernel_complex ? 2 : 1);
+        c->n_kernels = n;
     }
     const int rc = pass->engine->ops->op_plan(pass->engine, &pass->spec, &pass->plan.op, err);
     if (rc)

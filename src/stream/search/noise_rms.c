@@ -90,7 +90,7 @@ struct lw_bytes lw_noise_rms_bytes(const struct lw_plan_spec *spec, const struct
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
-/* Return the root mean square of columns [first, end) of an image in a slot. Columns and `width` of a row count real numbers. */
+/* Return the root mean square of columns [first, end) of an output image in a slot. Columns and `width` count real numbers. */
 static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t image, int64_t width, int64_t first, int64_t end)
 {
     const int64_t rows = slot->block.count;
@@ -106,8 +106,8 @@ static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t
     return sqrt(sum / (double)(type.is_complex ? numbers / 2 : numbers));
 }
 
-/* Store the root mean squares of a block as [piece][image] or [piece][channel][filter]. Those of a signal come from the engine, as
- * [filter][channel][piece] or, if channels vary fastest, [filter][piece][channel]. */
+/* Store the root mean squares of a block as [piece][image][kernel] or [piece][channel][filter]. Those of a signal come from the
+ * engine, as [filter][channel][piece] or, if channels vary fastest, [filter][piece][channel]. */
 static int take_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err)
 {
     struct rms *const rms = context;
@@ -117,10 +117,12 @@ static int take_block(void *context, const struct lw_slot *slot, int number, str
         const struct lw_type type = rms->pass.plan.op.products[0].type;
         const int64_t parts = type.is_complex ? 2 : 1, width = rms->pass.spec.conv2d.output_columns * parts;
         const int64_t columns = lw_min64(rms->columns * parts, width);
+        double *values = rms->next;
         for (int64_t piece = 0; piece < rms->pass.pieces; piece++)
             for (int64_t image = 0; image < slot->block.n_channels; image++)
-                rms->next[piece * slot->block.n_channels + image] =
-                    piece_rms(slot, type, image, width, piece * columns, (piece + 1) * columns);
+                for (int64_t kernel = 0; kernel < rms->pass.spec.conv2d.n_kernels; kernel++)
+                    *values++ = piece_rms(slot, type, kernel * slot->block.n_channels + image, width, piece * columns,
+                                          (piece + 1) * columns);
     } else {
         const int64_t n_channels = slot->block.n_channels, n_filters = lw_op_filters(&rms->pass.spec), pieces = rms->pass.pieces;
         const bool is_slow = rms->pass.spec.layout == LW_TIME_SLOW;
