@@ -117,6 +117,11 @@ static int op_fill(struct lw_op *op, const struct lw_ols_part *part, struct lw_e
     return op->ops->fill(op->state, part, err);
 }
 
+static void join_best(struct lw_op *op, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters)
+{
+    op->ops->join_best(op->state, slot, first, n, values, filters);
+}
+
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
 {
@@ -220,6 +225,7 @@ static const struct lw_engine_ops ops = {
     .submit = submit,
     .wait = wait_for,
     .again = again,
+    .join_best = join_best,
     .sparse = &lw_cpu_sparse_ops,
     .dense = &lw_cpu_dense_ops,
     .published = &lw_cpu_published_ops,

@@ -31,6 +31,7 @@ struct lw_cpu_op_ops {
     /* The engine's worker thread calls these, and they use its OpenMP threads. */
     void (*run)(void *state, struct lw_slot *slot);             /* compute the products of slot->block, and what `wait` sets */
     void (*again)(void *state, struct lw_slot *slot, const struct lw_part *part);  /* see engine/engine.h; NULL: no table */
+    void (*join_best)(void *state, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters);
 };
 
 extern const struct lw_cpu_op_ops lw_cpu_op_ols, lw_cpu_op_conv2d;

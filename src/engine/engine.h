@@ -370,6 +370,12 @@ struct lw_engine_ops {
      * outputs and among `cluster` outputs before and after them. All other products stay. Blocks until the table is complete. */
     int (*again)(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err);
 
+    /** Let best outputs of other filters compete with a slot's, whose block has been waited for; at equal strength the slot's stay.
+     * NULL: the engine cannot.
+     * @param first, n  places in the slot's arrays of the best values and filters
+     * @param values, filters  [n] as in these arrays */
+    void (*join_best)(struct lw_op *op, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters);
+
     /* The sparse transform takes no blocks; each of its methods has a table of functions. */
     const struct lw_sparse_ops *sparse;         /* engine/sparse.h */
     const struct lw_dense_ops *dense;           /* engine/sparse.h */

@@ -23,6 +23,7 @@
 #include "base/memory.h"
 #include "stream/map.h"
 #include "stream/pipeline.h"
+#include "stream/search/best.h"
 #include "stream/search/candidates.h"
 #include "stream/search/mask.h"
 
@@ -40,6 +41,7 @@ struct lw_loop {
     struct lw_halo *halo;
     struct lw_pipeline *pipeline;
     struct lw_candidates *candidates;   /* NULL: no search for peaks */
+    struct lw_best *best;               /* NULL: no best filter of all ranks */
     struct {                            /* slice that is being read */
         struct lw_slot *slot;
         struct lw_block block;
@@ -108,8 +110,10 @@ static int open_buffers(struct lw_loop *loop, const struct lw_sky *sky, struct l
     };
     if (setup->mask && (rc = lw_mask_start(setup->mask, &setup->job, plan, err)))
         return rc;
-    if ((rc = lw_sums_create(setup, plan, &loop->sinks.sums, err)))
+    if ((rc = lw_sums_create(setup, plan, &loop->sinks.sums, err)) ||
+        (rc = lw_best_create(setup->comm, plan, loop->pipeline, &loop->best, err)))
         return rc;
+    loop->sinks.leaves_best = loop->best && lw_comm_rank(setup->comm) > 0;
     return lw_candidates_create(&candidates, &loop->candidates, err);
 }
 
@@ -131,7 +135,7 @@ int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct
     const int64_t all_outputs = lw_grid_outputs(&spec->plan->rounds.grid);
     *loop = (struct lw_loop){
         .setup = spec->setup, .plan = spec->plan, .report = spec->report, .listeners = spec->listeners,
-        .sinks = {job, &spec->plan->op, spec->writer, NULL}, .flaws = spec->flaws,
+        .sinks = {job, &spec->plan->op, spec->writer, NULL, false}, .flaws = spec->flaws,
         .has_parts = find_parts(job, &spec->plan->rounds),
         .written = {.all_outputs = all_outputs, .n_outputs = all_outputs - lw_rounds_all_outputs(&spec->plan->rounds),
                     .n_rows = spec->n_rows, .flaws = spec->flaws},
@@ -155,6 +159,7 @@ void lw_loop_destroy(struct lw_loop *loop)
     while (loop->n_writing > 0)
         end_oldest(loop, NULL);
     lw_candidates_destroy(loop->candidates);
+    lw_best_destroy(loop->best);
     lw_sums_destroy(loop->sinks.sums);
     lw_pipeline_destroy(loop->pipeline);
     lw_halo_destroy(loop->halo);
@@ -363,6 +368,7 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
     const double start = own_clock(loop, LW_LANE_WRITE);
     if ((rc = lw_candidates_take(loop->candidates, slot, err)))
         return rc;
+    lw_best_join(loop->best, slot);
     const int place = (loop->oldest_writing + loop->n_writing++) % LW_MAX_DEPTH;
     loop->writing[place].slot = slot;
     loop->writing[place].flaws = loop->flaws;

@@ -6,6 +6,7 @@
 #include "setup/choice.h"
 #include "setup/planned.h"
 #include "stream/map.h"
+#include "stream/search/best.h"
 #include "stream/search/candidates.h"
 #include "stream/search/mask.h"
 #include "stream/search/noise.h"
@@ -129,7 +130,8 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_bytes noise = lw_noise_bytes(spec, plan);
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_comm_max(spec->comm, lw_candidates_bytes(job, spec->engine, &plan->op, plan->rounds.slice,
-                                                                     plan->rounds.group));
+                                                                     plan->rounds.group)) +
+                         lw_best_bytes(&plan->op, plan->rounds.split);
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
     if (job->op.kind == LW_OP_OLS && !job->op.ols.taps.data)
         plan->bytes.engine += plan->rounds.held * lw_whole_row_bytes(&job->bank);
@@ -344,9 +346,10 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
     };
     const bool parts = can_part(spec), has_best = lw_search_products(lw_op_search(&job->op)) & LW_BEST;
     struct lw_grid shared = grid;
-    shared.n_filters = parts && !has_best ? grid.n_filters : 1;
+    const bool shares = parts && (!has_best || spec->engine->ops->join_best);
+    shared.n_filters = shares ? grid.n_filters : 1;
     const enum lw_split split = lw_rounds_resolve_split(&shared, lw_comm_size(spec->comm), spec->split);
-    if (split == LW_SPLIT_FILTERS && (!parts || has_best))
+    if (split == LW_SPLIT_FILTERS && !shares)
         return lw_fail(err, LW_ECONFIG, "--split filters: %s: choose --split axis or channels", lw_op_filters(&job->op) == 1
                        ? "there is only one filter" : "the best filter needs all filters on each rank");
     plan->chunks = LW_CHUNKS_WHOLE;

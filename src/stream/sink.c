@@ -25,6 +25,13 @@ static void place(const struct lw_job *job, const struct lw_op_plan *op, int pro
     }
 }
 
+/* Return whether another rank writes an array for this one. */
+static bool leaves(const struct lw_sinks *sinks, int product)
+{
+    const enum lw_op_product_kind kind = sinks->op->products[product].kind;
+    return sinks->leaves_best && (kind == LW_OP_BEST_VALUE || kind == LW_OP_BEST_FILTER);
+}
+
 void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes)
 {
     if (sinks->sums)
@@ -36,11 +43,13 @@ void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, st
         if (sinks->sums) {      /* sums are computed from memory, before the array is written */
             struct lw_sums_part part;
             lw_sums_compute(sinks->sums, slot, p, &part);
-            if (slot->block.count == 0)
+            if (slot->block.count == 0 || leaves(sinks, p))
                 memset(part.count, 0, sizeof part.count);
             lw_writer_begin(sinks->writer, part.dataset, part.first, part.count, part.values, &writes->sums[p]);
         }
         place(sinks->job, sinks->op, p, &slot->block, first, count);
+        if (leaves(sinks, p))
+            memset(count, 0, sizeof count);
         lw_writer_begin(sinks->writer, p, first, count, slot->products[p].data, &writes->products[p]);
     }
 }
@@ -49,7 +58,7 @@ int lw_sinks_recall_best(const struct lw_sinks *sinks, const struct lw_block *bl
 {
     static const enum lw_op_product_kind kinds[] = {LW_OP_BEST_VALUE, LW_OP_BEST_FILTER};
     const int product = lw_op_find_product(sinks->op, LW_OP_BEST_VALUE);
-    slot->goes_on = product >= 0 && block->count > 0 && block->filter > 0;
+    slot->goes_on = product >= 0 && block->count > 0 && block->filter > 0 && !sinks->leaves_best;
     int rc = LW_OK;
     for (int k = 0; k < 2 && slot->goes_on && rc == LW_OK; k++) {
         int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];

@@ -12,6 +12,7 @@ struct lw_sinks {
     const struct lw_op_plan *op;
     struct lw_writer *writer;           /* its datasets are the job's products */
     struct lw_sums *sums;               /* NULL: no checksums */
+    bool leaves_best;                   /* rank 0 reads and writes the best outputs for this rank (search/best.h) */
 };
 
 /* Writes in progress of one finished block, by product number. */

@@ -126,7 +126,7 @@ static void check_cuts(struct lw_comm *comm, const char *file, int64_t n, int ra
     CHECK(lw_writer_create(comm, &spec, &writer, &err) == LW_OK, "%s", err.message);
     const struct lw_grid grid = {.n_outputs = n, .unit = 1, .n_channels = N_CHANNELS, .channel_unit = 1};
     const struct lw_rounds rounds = lw_rounds_make(&grid, lw_comm_size(comm), LW_SPLIT_AXIS, slice, group);
-    const struct lw_sinks sinks = {&job, &plan, writer, NULL};
+    const struct lw_sinks sinks = {&job, &plan, writer, NULL, false};
     write_rounds(comm, &sinks, &rounds);
     CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
     lw_writer_destroy(writer);

@@ -364,5 +364,5 @@ static void ols_again(void *state, struct lw_slot *slot, const struct lw_part *p
 
 const struct lw_cpu_op_ops lw_cpu_op_ols = {
     .plan = lw_cpu_ols_plan, .bytes = ols_bytes, .create = ols_create, .fill = ols_fill, .destroy = ols_destroy, .run = ols_run,
-    .again = ols_again,
+    .again = ols_again, .join_best = lw_cpu_search_join,
 };

@@ -257,5 +257,8 @@ bool lw_cpu_segment_is_only_searched(const struct lw_cpu_segment *s, int filter,
 void lw_cpu_segment_search_strips(const struct lw_cpu_segment *s, int filter, int c);
 void lw_cpu_segment_search_end(const struct lw_cpu_segment *s);
 
+/** Let best outputs of other filters compete: join_best of engine/engine.h. @param state  struct lw_cpu_ols */
+void lw_cpu_search_join(void *state, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters);
+
 /** Add up the cells, with all threads, and set the slot's number of crossings. */
 void lw_cpu_search_end(const struct lw_cpu_work *work, const struct lw_slot *slot);

@@ -3,6 +3,7 @@
 
 
 #include <math.h>
+#include <string.h>
 
 enum { MAX, MEAN, RMS, N_VALUES };
 
@@ -102,14 +103,24 @@ void lw_cpu_search_destroy(struct lw_cpu_search *search)
 
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
-/* Return the row of the noise of output `begin` of a segment. @param end  set to the end of the row's outputs, at most `most` */
-static int64_t noise_row(const struct lw_cpu_segment *s, int c, int64_t begin, int64_t most, int64_t *end)
+/* Outputs of a channel from number `first` of the axis on; the channel is numbered in the whole data set. */
+struct series {
+    const struct lw_cpu_ols *ols;
+    int64_t first, channel;
+};
+
+/* Return those of a segment, in channel c of the tile. */
+static struct series series_of(const struct lw_cpu_segment *s, int c)
 {
-    const struct lw_search *const search = &s->ols->spec.ols.search;
-    const struct lw_block *const block = &s->slot->block;
-    const int64_t first = block->first + s->first;
-    *end = lw_min64(most, lw_search_stretch_end(search, first + begin) - first);
-    return lw_search_stretch(search, first + begin) * s->ols->spec.n_channels + block->channel + s->channel + c;
+    return (struct series){s->ols, s->slot->block.first + s->first, s->slot->block.channel + s->channel + c};
+}
+
+/* Return the row of the noise of output `begin` of a series. @param end  set to the end of the row's outputs, at most `most` */
+static int64_t noise_row(const struct series *series, int64_t begin, int64_t most, int64_t *end)
+{
+    const struct lw_search *const search = &series->ols->spec.ols.search;
+    *end = lw_min64(most, lw_search_stretch_end(search, series->first + begin) - series->first);
+    return lw_search_stretch(search, series->first + begin) * series->ols->spec.n_channels + series->channel;
 }
 
 /* Return a segment's outputs among which crossings are sought, without noise. */
@@ -128,7 +139,8 @@ static struct lw_cpu_outputs outputs_of(const struct lw_cpu_segment *s, int filt
 /* Set the noise that outputs from `begin` on share, and the end of these outputs. */
 static void set_noise(const struct lw_cpu_segment *s, int c, int64_t begin, int64_t most, struct lw_cpu_outputs *outputs)
 {
-    const int64_t row = noise_row(s, c, begin, most, &outputs->end);
+    const struct series series = series_of(s, c);
+    const int64_t row = noise_row(&series, begin, most, &outputs->end);
     outputs->noise = held_noise(s->ols->search, row, outputs->first.filter);
 }
 
@@ -198,19 +210,19 @@ static struct lw_cpu_best best_of(const struct lw_cpu_segment *s, int c)
     return (struct lw_cpu_best){at, (double *)(void *)strengths, (int32_t *)(void *)filters};
 }
 
-/* Let `count` outputs y of one filter, from output `begin` of the segment on, compete with the best ones.
+/* Let `count` outputs y of one filter, from output `begin` of the series on, compete with its best ones.
  * @param filter  number in the bank */
-static void compete(const struct lw_cpu_segment *s, int c, int64_t begin, int64_t count, int32_t filter, const void *y)
+static void compete(const struct series *series, const struct lw_cpu_best *best, int64_t begin, int64_t count, int32_t filter,
+                    const void *y)
 {
-    const struct lw_cpu_ols *const ols = s->ols;
-    const struct lw_cpu_best best = best_of(s, c);
+    const struct lw_cpu_ols *const ols = series->ols;
     const int width = ols->shape.series_width;
     const size_t bytes = (size_t)width * ols->shape.kernels->real_bytes;
     const char *const from = y;
     for (int64_t at = begin, end; at < begin + count; at = end) {
-        const int64_t row = noise_row(s, c, at, begin + count, &end);
+        const int64_t row = noise_row(series, at, begin + count, &end);
         const double noise = bank_noise(ols->search, row, filter);
-        const struct lw_cpu_best its = {(char *)best.values + (size_t)at * bytes, best.strengths + at, best.filters + at};
+        const struct lw_cpu_best its = {(char *)best->values + (size_t)at * bytes, best->strengths + at, best->filters + at};
         if (noise > 0)
             ols->shape.kernels->keep_best(from + (size_t)(at - begin) * bytes, end - at, width, ols->spec.ols.search.sign,
                                           ols->search->least_noise[row] / noise, filter, &its);
@@ -219,8 +231,24 @@ static void compete(const struct lw_cpu_segment *s, int c, int64_t begin, int64_
 
 static void keep_best(const struct lw_cpu_segment *s, int filter, int c, const void *y)
 {
+    const struct series series = series_of(s, c);
+    const struct lw_cpu_best best = best_of(s, c);
     if (filter < s->ols->search->n)
-        compete(s, c, 0, s->n_outputs, (int32_t)(s->ols->search->first + filter), y);
+        compete(&series, &best, 0, s->n_outputs, (int32_t)(s->ols->search->first + filter), y);
+}
+
+/* Let n outputs y of several filters compete. Filters, n of them, are `stride` places apart; -1: not a number. */
+static void compete_all(const struct series *series, const struct lw_cpu_best *best, int64_t n, const int32_t *filters,
+                        int64_t stride, const void *y)
+{
+    const size_t bytes = (size_t)series->ols->shape.series_width * series->ols->shape.kernels->real_bytes;
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        const int32_t its = filters[begin * stride];
+        for (end = begin + 1; end < n && filters[end * stride] == its; end++)
+            ;
+        if (its >= 0)
+            compete(series, best, begin, end - begin, its, (const char *)y + (size_t)begin * bytes);
+    }
 }
 
 /* The segment's places in a product of one plane. */
@@ -253,13 +281,35 @@ static void recall_best(const struct lw_cpu_segment *s, int c)
     const struct row values = row_of(s, s->ols->search->best_value, c), filters = row_of(s, s->ols->search->best_filter, c);
     char *const earlier = s->lane->y;           /* no outputs are there yet */
     lw_cpu_pick(earlier, 1, values.first, values.stride, s->n_outputs, values.bytes);
-    const int32_t *const filter = (const int32_t *)(const void *)filters.first;
-    for (int64_t begin = 0, end; begin < s->n_outputs; begin = end) {
-        const int32_t its = filter[begin * filters.stride];
-        for (end = begin + 1; end < s->n_outputs && filter[end * filters.stride] == its; end++)
-            ;
-        if (its >= 0)
-            compete(s, c, begin, end - begin, its, earlier + (size_t)begin * values.bytes);
+    const struct series series = series_of(s, c);
+    const struct lw_cpu_best best = best_of(s, c);
+    compete_all(&series, &best, s->n_outputs, (const int32_t *)(const void *)filters.first, filters.stride, earlier);
+}
+
+/* The places of a run are outputs of one channel; where time is slow, adjacent places are of different channels. */
+void lw_cpu_search_join(void *state, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters)
+{
+    enum { RUN = 256 };
+    const struct lw_cpu_ols *const ols = state;
+    const struct lw_block *const block = &slot->block;
+    const bool is_fast = ols->spec.layout == LW_TIME_FAST || block->n_channels == 1;
+    const size_t bytes = lw_type_bytes(ols->plan.products[ols->search->best_value].type);
+    for (int64_t at = first, count; at < first + n; at += count) {
+        const int64_t output = is_fast ? at % block->count : at / block->n_channels;
+        const int64_t channel = is_fast ? at / block->count : at % block->n_channels;
+        count = is_fast ? lw_min64(lw_min64(RUN, first + n - at), block->count - output) : 1;
+        const struct series series = {ols, block->first + output, block->channel + channel};
+        char own[RUN * 2 * sizeof(double)];
+        int32_t own_filters[RUN];
+        double strengths[RUN];
+        const struct lw_cpu_best best = {(char *)slot->products[ols->search->best_value].data + (size_t)at * bytes, strengths,
+                                         (int32_t *)slot->products[ols->search->best_filter].data + at};
+        memcpy(own, best.values, (size_t)count * bytes);
+        memcpy(own_filters, best.filters, (size_t)count * sizeof *own_filters);
+        for (int64_t i = 0; i < count; i++)
+            strengths[i] = -INFINITY;
+        compete_all(&series, &best, count, own_filters, 1, own);
+        compete_all(&series, &best, count, filters + (at - first), 1, (const char *)values + (size_t)(at - first) * bytes);
     }
 }
 

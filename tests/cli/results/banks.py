@@ -45,6 +45,9 @@ def cases(path):
         "rms": ols("int16", "packed_bank", 1, "--products", "peaks", "--noise", "rms", *search, "--split", "filters"),
         "slow": ols("slow", "packed_bank", 0, "--products", "filtered,peaks", "--noise", "energy", *search, "--precision", "double"),
         "complex": ols("int16", "complex", 1, "--products", "filtered,best", "--mode", "full", "--sign", "both", "--checksum"),
+        "best": ols("slow", "bank", 0, "--products", "best,blocks", "--noise", "energy", "--blocks", "1000:max", "--split", "filters", "--sign", "negative",
+                    "--checksum"),
+        "strongest": ols("int16", "complex", 1, "--products", "best,peaks", "--noise", "measured", *search, "--split", "filters", "--precision", "double"),
         "thinned": ols("signal", "bank", 1, "--decimate", "16", "--post", "power", "--boundary", "wrap"),
         "whitened": ols("series", "bank", 0, "--whiten", "0.5", "--products", "peaks,filtered", "--noise", "measured", *search),
         "masked": ols("int16", "bank", 1, "--products", "peaks", *search, "--mask", f"{path}:/mask", "--masked-fraction", "0.4"),
@@ -110,7 +113,6 @@ def check_read(path, out, seen):
 
 def check_refused(path, out):
     for arguments, code, text in (
-            (["--products", "best"], 78, "needs all filters on each rank"),
             (["--filters", path + ":/series"], 78, "there is only one filter")):
         words = ["ols", "--input", path + ":/int16", "--axis", "1", *([] if "--filters" in arguments else ["--filters", path + ":/bank"])]
         done = run(2, [*words, *arguments, "--split", "filters"], out)
