@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <string.h>
 
 /* Most threads that measure. */
 enum { MOST_THREADS = 16 };
@@ -15,7 +16,7 @@ enum { MOST_THREADS = 16 };
 struct lw_sources {
     const struct lw_job *job;
     const struct lw_op_plan *op;
-    struct lw_source_shape *shapes;     /* [n_kernels]; NULL: pixels or kernels are complex, nothing is measured */
+    struct lw_source_shape *shapes;     /* [n_kernels] */
     double *scratch;                    /* [n_threads][n_scratch] */
     int64_t n_scratch, most_columns;    /* most_columns: of a window */
     int n_threads;
@@ -50,39 +51,27 @@ int64_t lw_sources_bytes(const struct lw_job *job, const struct lw_engine *engin
     return has_sources(job) ? (int64_t)sizeof(struct lw_sources) + shapes + numbers * (int64_t)sizeof(double) : 0;
 }
 
-/* Find the shapes of the kernels, and the memory to measure with. */
-static int prepare(struct lw_sources *sources, const struct lw_engine *engine, struct lw_error *err)
-{
-    const struct lw_conv2d_spec *const c = &sources->job->op.conv2d;
-    const int64_t size = c->kernel_rows * c->kernel_columns;
-    sources->n_threads = count_threads(engine);
-    sources->n_scratch = count_scratch(c);
-    sources->most_columns = most_of_window(c->kernel_columns);
-    if (lw_op_is_complex(&sources->job->op))
-        return LW_OK;
-    if (!(sources->shapes = lw_alloc_array(c->n_kernels, sizeof *sources->shapes, "the shapes of kernels", err)) ||
-        !(sources->scratch = lw_alloc_array(sources->n_threads * sources->n_scratch, sizeof(double), "windows of sources", err)))
-        return LW_ESYSTEM;
-    for (int k = 0; k < c->n_kernels; k++)
-        sources->shapes[k] = lw_source_shape_of(c->kernel + k * size, c->kernel_rows, c->kernel_columns);
-    return LW_OK;
-}
-
 int lw_sources_create(const struct lw_job *job, const struct lw_op_plan *op, const struct lw_engine *engine,
                       const struct lw_sky *sky, struct lw_sources **out, struct lw_error *err)
 {
-    if (!has_sources(job))
+    const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    if (!has_sources(job) || lw_op_is_complex(&job->op))
         return LW_OK;
     struct lw_sources *const sources = lw_alloc(sizeof *sources, "what measures sources", err);
     if (!sources)
         return LW_ESYSTEM;
-    *sources = (struct lw_sources){.job = job, .op = op, .sky = sky};
-    const int rc = prepare(sources, engine, err);
-    if (rc)
+    *sources = (struct lw_sources){.job = job, .op = op, .sky = sky, .n_threads = count_threads(engine),
+                                   .n_scratch = count_scratch(c), .most_columns = most_of_window(c->kernel_columns)};
+    if (!(sources->shapes = lw_alloc_array(c->n_kernels, sizeof *sources->shapes, "the shapes of kernels", err)) ||
+        !(sources->scratch = lw_alloc_array(sources->n_threads * sources->n_scratch, sizeof(double), "windows of sources", err))) {
         lw_sources_destroy(sources);
-    else
-        *out = sources;
-    return rc;
+        return LW_ESYSTEM;
+    }
+    for (int k = 0; k < c->n_kernels; k++)
+        sources->shapes[k] = lw_source_shape_of(c->kernel + k * c->kernel_rows * c->kernel_columns, c->kernel_rows,
+                                                c->kernel_columns);
+    *out = sources;
+    return LW_OK;
 }
 
 void lw_sources_destroy(struct lw_sources *sources)
@@ -115,17 +104,10 @@ struct source {
     int flags;
 };
 
-static double at(int64_t index, int64_t look_ahead, double middle) { return (double)(index + look_ahead) - middle; }
-
 static struct box clip(struct box box, int64_t rows, int64_t columns)
 {
     return (struct box){lw_max64(0, box.top), lw_min64(rows - 1, box.bottom), lw_max64(0, box.left),
                         lw_min64(columns - 1, box.right)};
-}
-
-static bool is_same(const struct box *a, const struct box *b)
-{
-    return a->top == b->top && a->bottom == b->bottom && a->left == b->left && a->right == b->right;
 }
 
 static void begin(struct source *s, double *scratch)
@@ -135,15 +117,15 @@ static void begin(struct source *s, double *scratch)
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
     const int64_t bottom = s->peak->index + job->look_ahead, right = s->peak->column + c->look_ahead_columns;
     const int64_t reach = (int64_t)fmin(ceil(4 * s->shape->sigma), LW_SOURCE_REACH);
-    s->row = at(s->peak->index, job->look_ahead, s->shape->row);
-    s->column = at(s->peak->column, c->look_ahead_columns, s->shape->column);
+    s->row = (double)bottom - s->shape->row;
+    s->column = (double)right - s->shape->column;
     const int64_t row = llround(s->row), column = llround(s->column);
     const struct box extent = {bottom - c->kernel_rows + 1, bottom, right - c->kernel_columns + 1, right};
     const struct box window = {lw_max64(extent.top, row - reach), lw_min64(extent.bottom, row + reach),
                                lw_max64(extent.left, column - reach), lw_min64(extent.right, column + reach)};
     s->extent = clip(extent, job->n_samples, c->columns);
     s->window = clip(window, job->n_samples, c->columns);
-    s->flags = is_same(&window, &s->window) ? 0 : LW_SOURCE_EDGE;
+    s->flags = memcmp(&window, &s->window, sizeof window) == 0 ? 0 : LW_SOURCE_EDGE;
     s->line = scratch;
     s->weights = s->line + sources->most_columns;
     s->map = (float *)(s->weights + sources->most_columns);
@@ -259,7 +241,7 @@ static void measure(struct source *s, double *scratch, struct lw_source_row *row
 void lw_sources_measure(const struct lw_sources *sources, const struct lw_slot *slot, const struct lw_peak *peaks, int64_t n,
                         struct lw_source_row *rows)
 {
-    if (!sources || !sources->shapes)
+    if (!sources)
         return;
     const int n_threads = (int)lw_min64(sources->n_threads, lw_divide_up(n, 16));
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic, 16) if (n_threads > 1)
