@@ -53,6 +53,9 @@ static double part_beyond(const struct filters *f, int64_t begin, int64_t end, d
 
 /* ---- banks ----------------------------------------------------------------------------------------------------------- */
 
+/* Bytes of filters that are taken at a time. */
+enum { PIECE_BYTES = 16 << 20 };
+
 int lw_ols_warn_of_aliasing(struct lw_job *job, struct lw_error *err)
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
@@ -67,11 +70,12 @@ int lw_ols_warn_of_aliasing(struct lw_job *job, struct lw_error *err)
         return LW_ESYSTEM;
     double *const taps = work + doubles;
     const struct filters filter = {taps, 1, ols->n_taps, ols->n_taps, 1, ols->taps_complex ? 2 : 1, lw_post_every(ols->post)};
+    const int64_t together = lw_max64(1, PIECE_BYTES / lw_max64(1, lw_job_filter_bytes(job, 1)));
+    struct lw_stored_taps held = {0};
     for (int f = 0; f < ols->n_filters; f++) {
-        struct lw_stored_taps its;
-        if ((rc = lw_job_take_filters(job, f, 1, &its, err)))
+        if (f % together == 0 && (rc = lw_job_take_filters(job, f, lw_min64(together, ols->n_filters - f), &held, err)))
             break;
-        lw_stored_filter(&its, ols->n_taps, 0, taps);
+        lw_stored_filter(&held, ols->n_taps, f % together, taps);
         const double part = part_beyond(&filter, 0, 1, work);
         n_wide += part > most_beyond;
         worst = part > most ? f : worst;

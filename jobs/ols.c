@@ -310,12 +310,6 @@ static void shape_result(const struct lw_options *given, struct lw_job *job)
     lw_ols_shape_filters(job);
 }
 
-static int whiten(struct lw_job *job, int n_threads, struct lw_error *err)
-{
-    const int rc = lw_whitening_make(job, n_threads, err);
-    return rc ? rc : lw_ols_warn_of_aliasing(job, err);
-}
-
 static void summarize(const struct lw_options *given, struct lw_job *job)
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
@@ -377,5 +371,6 @@ const struct lw_job_ops lw_job_ols = {
                "lapwing ols --input das.h5:/Acoustic --bandpass 1:20 --output band.h5\n"
                "lapwing ols --input crab.fil --boxcar 1,2,4,8,baseline=256 \\\n"
                "    --boundary reflect --products peaks --threshold 8 --output pulses.h5",
-    .prepare = prepare, .release = lw_ols_release, .whiten = whiten, .synth = lw_ols_synth,
+    .prepare = prepare, .release = lw_ols_release, .whiten = lw_whitening_make, .whitened = lw_ols_warn_of_aliasing,
+    .synth = lw_ols_synth,
 };

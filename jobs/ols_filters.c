@@ -68,7 +68,7 @@ static bool holds_whole(const struct lw_options *given, struct lw_comm *comm, co
     const int64_t memory = lw_options_int(given, "memory");
     const double most = limit ? atof(limit) : memory > 0 ? (double)memory / 4 * ranks : (double)lw_memory_available().bytes / 5;
     const bool fits = lw_comm_min(comm, (double)lw_whole_bytes(&job->bank) <= most) > 0;
-    return fits || lw_options_given(given, "whiten");
+    return fits;
 }
 
 /* Read the filters of --filters. @param reference  set as by find_reference, on every rank */

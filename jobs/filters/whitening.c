@@ -1,5 +1,6 @@
 #include "jobs/filters/whitening.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
 #include "design/welch.h"
 #include "design/whiten.h"
@@ -51,7 +52,7 @@ static int choose_band(const struct lw_options *given, struct lw_whitening *whit
     return LW_OK;
 }
 
-/* Move or copy the filters to job->whitening, and allocate job->taps for the whitened filters. */
+/* Move the filters to job->whitening. If they are all held, allocate job->taps for the whitened filters. */
 static int make_room(struct lw_job *job, struct lw_error *err)
 {
     struct lw_whitening *const whitening = job->whitening;
@@ -62,13 +63,12 @@ static int make_room(struct lw_job *job, struct lw_error *err)
     if (__builtin_mul_overflow(n_taps * parts_of(job), (int64_t)ols->n_filters, &values))
         return lw_fail(err, LW_ECONFIG, "--whiten makes %d filters of %" PRId64 " taps, more than any memory holds: give fewer "
                        "seconds", ols->n_filters, n_taps);
-    whitening->filters = job->taps;
+    whitening->made = job->taps;
+    whitening->stored = ols->taps;
     job->taps = NULL;
-    if (!whitening->filters && !(whitening->filters = lw_stored_all(&ols->taps, ols->n_filters, ols->n_taps, err)))
-        return LW_ESYSTEM;
     job->reference_tap += (n_taps - ols->n_taps) / 2;
     ols->n_taps = n_taps;
-    if (!(job->taps = lw_alloc_array(values, sizeof *job->taps, "whitened filters", err)) ||
+    if ((whitening->stored.data && !(job->taps = lw_alloc_array(values, sizeof *job->taps, "whitened filters", err))) ||
         !(whitening->spectrum = lw_alloc_array(lw_welch_frequencies(whitening->segment), sizeof *whitening->spectrum,
                                                "the power spectrum", err)))
         return LW_ESYSTEM;
@@ -107,7 +107,7 @@ int lw_whitening_choose(const struct lw_options *given, struct lw_job *job, stru
 void lw_whitening_release(struct lw_job *job)
 {
     if (job->whitening) {
-        lw_free(job->whitening->filters);
+        lw_free(job->whitening->made);
         lw_free(job->whitening->spectrum);
     }
     lw_free(job->whitening);
@@ -149,14 +149,13 @@ void lw_whitening_shape_spectrum(struct lw_job *job)
     }
 }
 
-int lw_whitening_make(struct lw_job *job, int n_threads, struct lw_error *err)
+int lw_whitening_make(struct lw_job *job, const struct lw_stored_taps *stored, int64_t first, int64_t n, struct lw_error *err)
 {
     const struct lw_whitening *const whitening = job->whitening;
     const struct lw_whiten_spec spec = {
-        .filters = whitening->filters, .n_filters = job->op.ols.n_filters, .n_taps = whitening->n_taps, .parts = parts_of(job),
+        .filters = *stored, .first = first, .n_filters = (int)n, .n_taps = whitening->n_taps, .parts = parts_of(job),
         .spectrum = whitening->spectrum, .n = whitening->segment, .rate_hz = whitening->rate_hz, .low_hz = whitening->low_hz,
-        .high_hz = whitening->high_hz, .n_threads = n_threads,
+        .high_hz = whitening->high_hz, .n_threads = (int)lw_max64(1, whitening->n_threads),
     };
-    lw_product_note_int(&job->products[job->n_products + job->n_given - 1], "segments", whitening->n_segments);
     return lw_whiten(&spec, job->taps, err);
 }

@@ -15,8 +15,8 @@
      .help = "the filters pass nothing outside these frequencies in Hz (or kHz, MHz, GHz). Use it where the input was filtered "   \
              "before and holds no noise there to divide by. Default: all frequencies."}
 
-/** Read the options. With --whiten, move the filters to job->whitening, allocate job->taps for the longer whitened filters, and set
- * their length in job->op.ols. LW_EUSAGE, LW_ECONFIG. */
+/** Read the options. With --whiten, move the filters to job->whitening, allocate job->taps for the longer whitened filters, if all
+ * are held, and set their length in job->op.ols. LW_EUSAGE, LW_ECONFIG. */
 int lw_whitening_choose(const struct lw_options *given, struct lw_job *job, struct lw_error *err);
 
 /** Add the attributes of whitened taps to /filters. */
@@ -25,7 +25,7 @@ void lw_whitening_describe_taps(const struct lw_job *job, struct lw_product *pro
 /** Add the dataset /psd, the spectrum, behind all products. */
 void lw_whitening_shape_spectrum(struct lw_job *job);
 
-/** Whiten the filters with the measured spectrum: lw_job_ops.whiten. */
-int lw_whitening_make(struct lw_job *job, int n_threads, struct lw_error *err);
+/** Whiten filters by the measured spectrum: lw_job_ops.whiten. */
+int lw_whitening_make(struct lw_job *job, const struct lw_stored_taps *stored, int64_t first, int64_t n, struct lw_error *err);
 
 void lw_whitening_release(struct lw_job *job);

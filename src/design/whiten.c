@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "design/transform.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <omp.h>
 #include <stdbool.h>
@@ -95,14 +96,16 @@ static int find_weight(struct whitener *w, struct lw_error *err)
 /* ---- one filter ------------------------------------------------------------------------------------------------------ */
 
 /* Set `taps` to h convolved with w; sample 0 of w meets the middle. */
-static void convolve(const struct whitener *w, const double *filter, double *work, double *taps)
+static void convolve(const struct whitener *w, int filter, double *work, double *taps)
 {
     const struct lw_whiten_spec *const spec = w->spec;
     const int64_t points = w->points, n_taps = lw_whitened_taps(spec->n_taps, spec->n), before = spec->n - 2;
     memset(work, 0, (size_t)(2 * points) * sizeof *work);
-    for (int64_t m = 0; m < spec->n_taps; m++)
-        for (int p = 0; p < spec->parts; p++)
-            work[2 * m + p] = filter[m * spec->parts + p];
+    lw_stored_filter(&spec->filters, spec->n_taps, filter, work);
+    for (int64_t m = spec->n_taps - 1; spec->parts == 1 && m > 0; m--) {        /* real taps become complex in place */
+        work[2 * m] = work[m];
+        work[m] = 0;
+    }
     lw_transform_run(w->forward, work);
     for (int64_t k = 0; k < points; k++) {
         work[2 * k] *= w->weight[k];
@@ -145,7 +148,7 @@ int lw_whiten(const struct lw_whiten_spec *spec, double *taps, struct lw_error *
     #pragma omp parallel for num_threads(spec->n_threads) schedule(static) reduction(min : bad)
     for (int f = 0; f < spec->n_filters; f++) {
         double *const work = w.work + omp_get_thread_num() * w.doubles, *const its = taps + f * values;
-        convolve(&w, spec->filters + f * spec->n_taps * spec->parts, work, its);
+        convolve(&w, f, work, its);
         const double scale = 1 / sqrt(output_power(&w, its, work) / spec->parts);
         for (int64_t i = 0; i < values; i++)
             its[i] *= scale;
@@ -153,7 +156,8 @@ int lw_whiten(const struct lw_whiten_spec *spec, double *taps, struct lw_error *
             bad = f < bad ? f : bad;
     }
     if (bad < spec->n_filters)
-        rc = lw_fail(err, LW_EDATA, "filter %d passes no frequency of the input's spectrum: its noise cannot be scaled to 1", bad);
+        rc = lw_fail(err, LW_EDATA, "filter %" PRId64 " passes no frequency of the input's spectrum: its noise cannot be scaled "
+                     "to 1", spec->first + bad);
 done:
     lw_transform_destroy(w.forward);
     lw_transform_destroy(w.backward);

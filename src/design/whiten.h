@@ -12,11 +12,13 @@
 #pragma once
 
 #include "base/error.h"
+#include "design/stored_taps.h"
 
 #include <stdint.h>
 
 struct lw_whiten_spec {
-    const double *filters;      /* [n_filters][n_taps], or [n_filters][n_taps][2] */
+    struct lw_stored_taps filters;      /* [n_filters][n_taps] */
+    int64_t first;              /* number of the first of them, for messages */
     int n_filters;
     int64_t n_taps;
     int parts;                  /* doubles of a tap: 2 if complex, else 1 */

@@ -1,5 +1,7 @@
 #include "job/job.h"
 
+#include "base/memory.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -115,7 +117,16 @@ int lw_job_hold_filters(struct lw_job *job, struct lw_comm *comm, struct lw_erro
     if (rc)
         return rc;
     lw_shared_part(&bank->memory, &begin, &end);
-    job->op.ols.taps.data = bank->data;
+    if (job->whitening) {
+        const struct lw_ols_spec *const ols = &job->op.ols;
+        job->whitening->stored.data = bank->data;
+        job->taps = lw_alloc_array(ols->n_filters * ols->n_taps, lw_type_bytes(ols->taps.type), "whitened filters", err);
+        for (int p = job->n_products; p < job->n_products + job->n_given; p++)
+            job->products[p].values = job->products[p].values ? job->products[p].values : job->taps;
+        if ((rc = lw_comm_agree(comm, job->taps ? LW_OK : LW_ESYSTEM, err)))
+            return rc;
+    }
+    job->op.ols.taps.data = job->whitening ? job->taps : bank->data;
     return lw_comm_agree(comm, check_finite(job, begin, end - begin, err), err);
 }
 
@@ -124,16 +135,45 @@ struct lw_stored_taps lw_job_filter(const struct lw_job *job, int64_t filter)
     struct lw_stored_taps taps = job->op.ols.taps;
     if (taps.data)
         return lw_stored_from(&taps, job->op.ols.n_taps, filter);
-    taps.data = lw_whole_row(&job->bank, filter);
-    return taps;
+    taps.data = job->whitening ? job->taps : lw_whole_row(&job->bank, filter);
+    return job->whitening ? lw_stored_from(&taps, job->op.ols.n_taps, filter - job->whitening->first) : taps;
+}
+
+int64_t lw_job_filter_bytes(const struct lw_job *job, int64_t n)
+{
+    const struct lw_ols_spec *const ols = &job->op.ols;
+    const int64_t whitened = job->whitening ? ols->n_taps * (int64_t)lw_type_bytes(ols->taps.type) : 0;
+    return n * (lw_whole_row_bytes(&job->bank) + whitened);
+}
+
+/* Whiten filters [first, first + n), which are in memory as they are stored. */
+static int whiten_part(struct lw_job *job, int64_t first, int64_t n, struct lw_error *err)
+{
+    struct lw_whitening *const w = job->whitening;
+    struct lw_stored_taps stored = w->stored;
+    stored.data = lw_whole_row(&job->bank, first);
+    w->n = 0;
+    if (n > w->most) {
+        lw_free(job->taps);
+        w->most = 0;
+        const size_t bytes = (size_t)job->op.ols.n_taps * lw_type_bytes(job->op.ols.taps.type);
+        if (!(job->taps = lw_alloc_array(n, bytes, "whitened filters", err)))
+            return LW_ESYSTEM;
+        w->most = n;
+    }
+    const int rc = job->ops->whiten(job, &stored, first, n, err);
+    w->first = first;
+    w->n = rc ? 0 : n;
+    return rc;
 }
 
 int lw_job_take_filters(struct lw_job *job, int64_t first, int64_t n, struct lw_stored_taps *taps, struct lw_error *err)
 {
+    const struct lw_whitening *const w = job->whitening;
+    const bool has = job->op.ols.taps.data || (w && first >= w->first && first + n <= w->first + w->n);
     int rc;
-    if (!job->op.ols.taps.data &&
-        ((rc = lw_whole_reserve(&job->bank, n, err)) || (rc = lw_whole_take(&job->bank, first, n, err)) ||
-         (rc = check_finite(job, first, n, err))))
+    if (!has && ((rc = lw_whole_reserve(&job->bank, n, err)) || (rc = lw_whole_take(&job->bank, first, n, err)) ||
+                 (rc = check_finite(job, first, n, err)) || (w && (rc = whiten_part(job, first, n, err)))))
         return rc;
     *taps = lw_job_filter(job, first);
     return LW_OK;

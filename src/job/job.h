@@ -26,7 +26,8 @@
 /* A dataset of the result. */
 struct lw_product {
     struct lw_writer_dataset dataset;   /* the dataset to write; its own list of attributes stays empty */
-    const double *values;       /* float64, written by rank 0 before the rounds, borrowed; NULL: the run computes the product */
+    const double *values;       /* float64, written by rank 0 before the rounds, borrowed; NULL: the run computes the product, or
+                                   it is the filters, of which some at a time are made */
     int axis_dim;               /* dimension of the axis; -1: none */
     int channel_dim;            /* dimension of the channels; -1: none */
     bool has_filters;           /* the first dimension counts filters or kernels */
@@ -78,9 +79,12 @@ struct lw_whitening {
     int64_t segment;                    /* samples of a segment in the estimate of the spectrum (design/welch.h) */
     double rate_hz;
     double low_hz, high_hz;             /* pass band of the whitened filters */
-    double *filters;                    /* owned; taps before whitening, [op.ols.n_filters x n_taps], pairs if complex */
+    struct lw_stored_taps stored;       /* taps before; without data, lw_job_take_filters reads and whitens some at a time */
+    double *made;                       /* owned; `stored` if the job made them, else NULL */
     int64_t n_taps;                     /* taps of each filter */
-    double *spectrum;                   /* owned; measured power spectrum, [segment / 2 + 1], on rank 0 */
+    int64_t first, n, most;             /* whitened filters in job->taps, and room for them */
+    int n_threads;                      /* threads that whiten */
+    double *spectrum;                   /* owned; measured power spectrum, [segment / 2 + 1], the same on every rank */
     int64_t n_segments;                 /* number of segments, whose median the spectrum is */
 };
 
@@ -159,15 +163,19 @@ struct lw_job_ops {
                    const struct lw_dataset_info *input, struct lw_job *job, struct lw_error *err);
     void (*release)(struct lw_job *job);
 
-    /** Make the taps of job->whitening from its measured spectrum. Rank 0 only. NULL: the job does not whiten. */
-    int (*whiten)(struct lw_job *job, int n_threads, struct lw_error *err);
+    /** Whiten filters [first, first + n) by the measured spectrum, into the front of job->taps. NULL: the job does not whiten.
+     * @param stored  the first of them, as they are before */
+    int (*whiten)(struct lw_job *job, const struct lw_stored_taps *stored, int64_t first, int64_t n, struct lw_error *err);
+
+    /** Warn of what whitened filters do to the result. Rank 0 only, once all can be whitened; NULL with `whiten`. */
+    int (*whitened)(struct lw_job *job, struct lw_error *err);
 
     /** Make a synthetic survey for this job: input and filters, written in parallel. Collective. */
     int (*synth)(const struct lw_options *options, struct lw_comm *comm, struct lw_error *err);
 };
 
-/** Hold all filters of the bank of an overlap-save job, and set op.ols.taps.data. LW_ESYSTEM, LW_EIO, LW_EDATA: a filter cannot be
- * read, or is not finite. Collective. */
+/** Hold all filters of the bank of an overlap-save job, and set op.ols.taps.data; whitened filters are yet to be made. LW_ESYSTEM,
+ * LW_EIO, LW_EDATA: a filter cannot be read, or is not finite. Collective. */
 int lw_job_hold_filters(struct lw_job *job, struct lw_comm *comm, struct lw_error *err);
 
 /** Have filters [first, first + n) of an overlap-save job in memory, until the next call. LW_ESYSTEM, LW_EIO, LW_EDATA: a filter
@@ -176,6 +184,9 @@ int lw_job_take_filters(struct lw_job *job, int64_t first, int64_t n, struct lw_
 
 /** Return the taps of a filter that is in memory: all are held, or lw_job_take_filters had it last. */
 struct lw_stored_taps lw_job_filter(const struct lw_job *job, int64_t filter);
+
+/** Return the bytes of n filters that lw_job_take_filters has in memory; whitened filters are there as they were before, too. */
+int64_t lw_job_filter_bytes(const struct lw_job *job, int64_t n);
 
 /** Add an attribute to a product; `name` and `text` must outlive the job. */
 void lw_product_note_text(struct lw_product *product, const char *name, const char *text);

@@ -134,7 +134,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
                          lw_best_bytes(&plan->op, plan->rounds.split);
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
     if (job->op.kind == LW_OP_OLS && !job->op.ols.taps.data)
-        plan->bytes.engine += plan->rounds.held * lw_whole_row_bytes(&job->bank);
+        plan->bytes.engine += lw_job_filter_bytes(job, plan->rounds.held) + lw_spectrum_work_bytes(job, spec->engine);
     /* The power spectrum is measured before the rounds, and then frees its memory: only the larger demand counts. */
     const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum)) + lw_spectrum_taps_bytes(job) +

@@ -92,6 +92,25 @@ static int open_result(struct stream *run, struct lw_error *err)
     return run->streamed.checkpoint.is_resuming ? lw_result_open(&run->result, err) : lw_result_create(&run->result, NULL, err);
 }
 
+/* Write the filters, which the ranks make in groups. @param p  number of the product */
+static int write_filters(struct stream *run, int p, struct lw_error *err)
+{
+    const struct lw_ols_spec *const ols = &run->setup.job.op.ols;
+    const int64_t held = run->plan.rounds.held, step = held * lw_comm_size(run->setup.comm);
+    int rc = LW_OK;
+    for (int64_t begin = 0; rc == LW_OK && begin < ols->n_filters; begin += step) {
+        const int64_t first = begin + held * lw_comm_rank(run->setup.comm), n = lw_max64(0, lw_min64(held, ols->n_filters - first));
+        const bool is_one = ols->n_filters == 1;
+        const int64_t at[LW_MAX_DIMS] = {n > 0 && !is_one ? first : 0};
+        const int64_t count[LW_MAX_DIMS] = {is_one ? n * ols->n_taps : n, ols->n_taps};
+        struct lw_stored_taps taps = {0};
+        rc = n > 0 ? lw_job_take_filters(&run->setup.job, first, n, &taps, err) : LW_OK;
+        if ((rc = lw_comm_agree(run->setup.comm, rc, err)) == LW_OK)
+            rc = lw_writer_write(run->result.writer, p, at, count, taps.data, err);
+    }
+    return rc;
+}
+
 /* Measure the noise, which the loop's operation needs; then write the datasets whose values the job has before the rounds. */
 static int find_noise(struct stream *run, struct lw_error *err)
 {
@@ -100,8 +119,9 @@ static int find_noise(struct stream *run, struct lw_error *err)
     const bool writes = lw_comm_rank(run->setup.comm) == 0;
     int rc = lw_noise_is_measured(job) ? lw_noise_measure(&run->setup, &run->plan, err) : LW_OK;
     for (int p = job->n_products; rc == LW_OK && p < job->n_products + job->n_given; p++)
-        rc = lw_writer_write(run->result.writer, p, none, writes ? job->products[p].dataset.dims : none, job->products[p].values,
-                             err);
+        rc = job->products[p].values ? lw_writer_write(run->result.writer, p, none, writes ? job->products[p].dataset.dims : none,
+                                                       job->products[p].values, err)
+                                     : write_filters(run, p, err);
     return rc;
 }
 

@@ -140,7 +140,8 @@ static int take_measured(struct lw_verify *verify, struct lw_error *err)
     int rc = LW_OK;
     if (whitening && (rc = take_numbers(verify, "/psd", whitening->spectrum, whitening->segment / 2 + 1, err)) == LW_OK) {
         whitening->n_segments = 1;
-        rc = lw_comm_agree(verify->comm, job->ops->whiten(job, lw_proc_cores(), err), err);
+        whitening->n_threads = lw_proc_cores();
+        rc = lw_comm_agree(verify->comm, job->ops->whiten(job, &whitening->stored, 0, job->op.ols.n_filters, err), err);
     }
     if (rc == LW_OK && lw_noise_is_measured(job))
         rc = take_numbers(verify, "/noise", job->noise,
@@ -261,12 +262,14 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
         (rc = lw_weights_open(verify->comm, verify->request->options, verify->reader, verify->pool, &verify->job,
                               &verify->map_reader, err)) ||
         (rc = check_packing(verify, err)) ||
-        (rc = check_sizes(verify, err)) || (rc = take_measured(verify, err)))
+        (rc = check_sizes(verify, err)))
         return rc;
-    lw_reader_use(verify->reader, verify->pool);
     if (verify->job.op.kind == LW_OP_OLS && !verify->job.op.ols.taps.data &&
         (rc = lw_job_hold_filters(&verify->job, verify->comm, err)))
         return rc;
+    if ((rc = take_measured(verify, err)))
+        return rc;
+    lw_reader_use(verify->reader, verify->pool);
     return lw_comm_agree(verify->comm, find_shape(verify, err), err);
 }
 

@@ -179,7 +179,8 @@ static void check_whitened(const double *filters, int parts, const double *spect
     static double taps[FILTERS * LONG * 2], again[FILTERS * LONG * 2];
     const double rate = 48;
     struct lw_error err = {0};
-    struct lw_whiten_spec spec = {filters, FILTERS, M, parts, spectrum, SEGMENT, rate, low, high, 1};
+    const struct lw_stored_taps stored = lw_stored_doubles(filters, parts == 2);
+    struct lw_whiten_spec spec = {stored, 0, FILTERS, M, parts, spectrum, SEGMENT, rate, low, high, 1};
     CHECK(lw_whitened_taps(M, SEGMENT) == LONG, "%d taps", (int)lw_whitened_taps(M, SEGMENT));
     CHECK(lw_whiten(&spec, taps, &err) == LW_OK, "%s", err.message);
     spec.n_threads = 3;
@@ -222,7 +223,7 @@ static void test_refusals(void)
 {
     double filters[M] = {0}, spectrum[FREQUENCIES], taps[LONG];
     struct lw_error err;
-    struct lw_whiten_spec spec = {filters, 1, M, 1, spectrum, SEGMENT, 48, 0, 24, 2};
+    struct lw_whiten_spec spec = {lw_stored_doubles(filters, false), 0, 1, M, 1, spectrum, SEGMENT, 48, 0, 24, 2};
     for (int k = 0; k < FREQUENCIES; k++)
         spectrum[k] = 1;
     CHECK(lw_whiten(&spec, taps, &err) == LW_EDATA && strstr(err.message, "filter 0 passes no frequency"),

@@ -67,7 +67,12 @@ static struct lw_view_spec view_of(const struct lw_job *job, const struct sample
 int64_t lw_spectrum_taps_bytes(const struct lw_job *job)
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
-    return job->whitening ? ols->n_filters * ols->n_taps * (ols->taps_complex ? 2 : 1) * (int64_t)sizeof *job->taps : 0;
+    return job->whitening && ols->taps.data ? ols->n_filters * ols->n_taps * (int64_t)lw_type_bytes(ols->taps.type) : 0;
+}
+
+int64_t lw_spectrum_work_bytes(const struct lw_job *job, const struct lw_engine *engine)
+{
+    return job->whitening ? lw_whiten_bytes(job->whitening->n_taps, job->whitening->segment, threads_of(engine)) : 0;
 }
 
 int64_t lw_spectrum_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_reader *reader, int n_ranks)
@@ -82,7 +87,7 @@ int64_t lw_spectrum_bytes(const struct lw_job *job, const struct lw_engine *engi
     const int64_t stored = 2 * view.max_axis * (int64_t)lw_type_bytes(job->op.input);
     const int64_t measuring = numbers * (int64_t)sizeof(double) + stored + lw_reader_bytes(reader, &view) +
                               lw_welch_bytes(sample.n, threads_of(engine));
-    return lw_max64(measuring, lw_whiten_bytes(job->whitening->n_taps, sample.n, threads_of(engine)));
+    return lw_max64(measuring, lw_spectrum_work_bytes(job, engine));
 }
 
 /* ---- a rank's share -------------------------------------------------------------------------------------------------- */
@@ -268,7 +273,14 @@ int lw_spectrum_whiten(struct lw_setup *setup, struct lw_error *err)
     if (rc)
         return rc;
     struct lw_job *const job = &setup->job;
-    rc = lw_comm_rank(setup->comm) == 0 ? job->ops->whiten(job, pass.n_threads, err) : LW_OK;
+    struct lw_whitening *const whitening = job->whitening;
+    const bool is_first = lw_comm_rank(setup->comm) == 0;
+    whitening->n_threads = pass.n_threads;
+    lw_product_note_int(&job->products[job->n_products + job->n_given - 1], "segments", whitening->n_segments);
+    lw_comm_broadcast(setup->comm, whitening->spectrum, lw_welch_frequencies(whitening->segment) * (int64_t)sizeof(double));
+    if (is_first && whitening->stored.data)
+        rc = job->ops->whiten(job, &whitening->stored, 0, job->op.ols.n_filters, err);
+    rc = rc || !is_first ? rc : job->ops->whitened(job, err);
     if ((rc = lw_comm_agree(setup->comm, rc, err)))
         return rc;
     lw_comm_broadcast(setup->comm, job->taps, lw_spectrum_taps_bytes(job));     /* the same bits on every rank */

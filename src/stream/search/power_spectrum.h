@@ -11,10 +11,13 @@
 #define LW_SPECTRUM_BLOCK ((int64_t)1 << 18)
 #define LW_SPECTRUM_VALUES ((int64_t)1 << 25)
 
-/** Return the host bytes per rank of the taps, which stay allocated, and of the measurement, which do not; 0 without whitening. */
+/** Return the host bytes per rank of the taps, if all are held, which stay allocated; of whitening some filters; and of the
+ * measurement. The latter two are freed again. 0 without whitening. */
 int64_t lw_spectrum_taps_bytes(const struct lw_job *job);
+int64_t lw_spectrum_work_bytes(const struct lw_job *job, const struct lw_engine *engine);
 int64_t lw_spectrum_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_reader *reader, int n_ranks);
 
-/** Measure the spectrum and compute the taps on every rank, if the filters are to be whitened. Selects another view of the reader.
+/** Measure the spectrum if the filters are to be whitened, and make the taps if all are held, on every rank. Selects another view
+ * of the reader.
  * LW_EDATA: no segment counts. Collective. */
 int lw_spectrum_whiten(struct lw_setup *setup, struct lw_error *err);

@@ -103,7 +103,7 @@ def check_case(name, arguments, out, seen):
 def check_read(path, out, seen):
     """Banks that the ranks do not hold as they are stored: the groups are read as they are needed. A tap that is not finite is found."""
     os.environ["LAPWING_BANK_BYTES"] = "1000"
-    for name in ("shared", "near", "thinned", "measured", "rms", "masked"):
+    for name in ("shared", "near", "thinned", "measured", "rms", "masked", "whitened"):
         check_case(name, cases(path)[name], out, seen)
     for ranks in (1, 2):
         done = run(ranks, ["ols", "--input", path + ":/int16", "--axis", "1", "--filters", path + ":/bad", "--threads", "1"], out)
