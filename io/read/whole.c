@@ -16,21 +16,33 @@ static bool is_same_shape(const struct lw_dataset_info *a, const struct lw_datas
     return a->n_dims == b->n_dims && memcmp(a->dims, b->dims, (size_t)a->n_dims * sizeof *a->dims) == 0 && a->n_dims <= 2;
 }
 
-/* Read rows [begin, end) in reads of at most `most` rows. @param into  memory of row `begin` */
-static int read_rows(const struct lw_whole *whole, int64_t begin, int64_t end, char *into, struct lw_error *err)
+/* Return the rows of one read. */
+static int64_t rows_at_once(const struct lw_whole *whole) { return lw_max64(1, READ_BYTES / lw_whole_row_bytes(whole)); }
+
+static int select_rows(const struct lw_whole *whole, struct lw_error *err)
 {
-    const int64_t row_bytes = lw_whole_row_bytes(whole), most = lw_max64(1, READ_BYTES / row_bytes);
     const struct lw_view_spec view = {
         .axis = whole->info.n_dims - 1, .count = whole->row, .channels = {0, whole->rows, 1}, .max_axis = whole->row,
-        .max_channels = lw_min64(most, whole->rows), .chunks = LW_CHUNKS_WHOLE,
+        .max_channels = lw_min64(rows_at_once(whole), whole->rows), .chunks = LW_CHUNKS_WHOLE,
     };
-    int rc = begin < end ? lw_reader_select(whole->reader, &view, err) : LW_OK;
+    return lw_reader_select(whole->reader, &view, err);
+}
+
+static int begin_rows(const struct lw_whole *whole, int64_t first, int64_t n, char *into, struct lw_error *err)
+{
+    const struct lw_slab slab = {.count = whole->row, .channel = first, .n_channels = n, .into = into, .into_axis = whole->row};
+    return lw_reader_begin(whole->reader, &slab, err);
+}
+
+/* Read rows [begin, end). @param into  memory of row `begin` */
+static int read_rows(const struct lw_whole *whole, int64_t begin, int64_t end, char *into, struct lw_error *err)
+{
+    const int64_t row_bytes = lw_whole_row_bytes(whole), most = rows_at_once(whole);
+    int rc = begin < end ? select_rows(whole, err) : LW_OK;
     for (int64_t at = begin; rc == LW_OK && at < end; at += most) {
-        const struct lw_slab slab = {
-            .count = whole->row, .channel = at, .n_channels = lw_min64(most, end - at), .into = into + (at - begin) * row_bytes,
-            .into_axis = whole->row,
-        };
-        rc = lw_reader_read(whole->reader, &slab, err);
+        rc = begin_rows(whole, at, lw_min64(most, end - at), into + (at - begin) * row_bytes, err);
+        const int end_rc = lw_reader_end(whole->reader, rc ? NULL : err);
+        rc = rc ? rc : end_rc;
     }
     return rc;
 }
@@ -129,13 +141,60 @@ int lw_whole_reserve(struct lw_whole *whole, int64_t most_rows, struct lw_error 
     return LW_OK;
 }
 
+int lw_whole_reserve_ahead(struct lw_whole *whole, int64_t most_rows, struct lw_error *err)
+{
+    if (lw_whole_is_held(whole) || whole->ahead.rows)
+        return LW_OK;
+    whole->ahead.most = most_rows;
+    whole->ahead.rows = lw_alloc_array(most_rows, (size_t)lw_whole_row_bytes(whole), lw_dataset_name(&whole->info).text, err);
+    return whole->ahead.rows ? LW_OK : LW_ESYSTEM;
+}
+
+/* Wait for the read of expected rows that is under way. If it fails, these are read again. */
+static void end_ahead(struct lw_whole *whole)
+{
+    if (!whole->ahead.is_reading)
+        return;
+    whole->ahead.is_reading = false;
+    if (lw_reader_end(whole->reader, NULL) == LW_OK)
+        whole->ahead.done = lw_min64(whole->ahead.n, whole->ahead.done + rows_at_once(whole));
+}
+
+void lw_whole_expect(struct lw_whole *whole, int64_t first, int64_t n)
+{
+    if (!whole->ahead.rows || n > whole->ahead.most)
+        return;
+    end_ahead(whole);
+    if (whole->ahead.first != first || whole->ahead.n != n)
+        whole->ahead.done = 0;
+    whole->ahead.first = first;
+    whole->ahead.n = n;
+    const int64_t done = whole->ahead.done, count = lw_min64(n - done, rows_at_once(whole));
+    char *const into = (char *)whole->ahead.rows + done * lw_whole_row_bytes(whole);
+    if (count > 0 && select_rows(whole, NULL) == LW_OK) {
+        whole->ahead.is_reading = begin_rows(whole, first + done, count, into, NULL) == LW_OK;
+        if (!whole->ahead.is_reading)
+            lw_reader_end(whole->reader, NULL);
+    }
+}
+
 int lw_whole_take(struct lw_whole *whole, int64_t first, int64_t n, struct lw_error *err)
 {
     if (first >= whole->first && first + n <= whole->first + whole->n)
         return LW_OK;
     assert(n <= whole->most_rows);
-    whole->n = 0;
-    const int rc = read_rows(whole, first, first + n, whole->part, err);
+    end_ahead(whole);
+    const int64_t done = first == whole->ahead.first && n == whole->ahead.n ? whole->ahead.done : 0;
+    if (done > 0) {
+        void *const rows = whole->part;
+        const int64_t most = whole->most_rows;
+        whole->part = whole->ahead.rows;
+        whole->most_rows = whole->ahead.most;
+        whole->ahead.rows = rows;
+        whole->ahead.most = most;
+    }
+    whole->n = whole->ahead.n = 0;
+    const int rc = read_rows(whole, first + done, first + n, (char *)whole->part + done * lw_whole_row_bytes(whole), err);
     if (rc == LW_OK) {
         whole->data = whole->part;
         whole->first = first;
@@ -151,8 +210,11 @@ const void *lw_whole_row(const struct lw_whole *whole, int64_t row)
 
 void lw_whole_release(struct lw_whole *whole)
 {
+    end_ahead(whole);
     lw_reader_close(whole->reader);
     lw_free(whole->part);
+    lw_free(whole->ahead.rows);
+    whole->ahead.rows = NULL;
     lw_shared_destroy(&whole->memory);
     whole->reader = NULL;
     whole->part = NULL;

@@ -1,7 +1,7 @@
 /* whole.h - a dataset whose rows every rank needs, such as a bank of filters, in its stored type: all rows, or some at a time.
  *
  *     open  ->  hold (all rows; each rank reads its share by its pool's threads, ranks of one node hold them once: comm/shared.h)
- *           or  take (some rows, read by this rank for itself) ... take
+ *           or  take (some rows, read by this rank for itself) ... expect (the next ones, while these are in use) ... take
  *           ->  release */
 #pragma once
 
@@ -18,6 +18,12 @@ struct lw_whole {
     struct lw_reader *reader;           /* owned; NULL once all rows are held */
     void *part;                         /* owned; room for most_rows rows that are taken */
     int64_t most_rows;
+    struct {                            /* rows that are expected, of which `done` are there once a read has ended */
+        void *rows;                     /* owned; NULL: there is no room for them */
+        int64_t most;                   /* room for rows */
+        int64_t first, n, done;
+        bool is_reading;
+    } ahead;
 };
 
 /** Open a dataset of 1 to `most_dims` dimensions. Types that are no type of samples are given as float64; such datasets are held at
@@ -34,8 +40,13 @@ int64_t lw_whole_bytes(const struct lw_whole *whole);
 int lw_whole_hold(struct lw_comm *comm, struct lw_whole *whole, struct lw_error *err);
 static inline bool lw_whole_is_held(const struct lw_whole *whole) { return !whole->reader; }
 
-/** Make room for the rows that are taken at a time. LW_ESYSTEM. Not collective. */
+/** Make room for the rows that are taken at a time; then, for as many that are expected. LW_ESYSTEM. Not collective. */
 int lw_whole_reserve(struct lw_whole *whole, int64_t most_rows, struct lw_error *err);
+int lw_whole_reserve_ahead(struct lw_whole *whole, int64_t most_rows, struct lw_error *err);
+
+/** Go on reading rows [first, first + n), which will be taken next: wait for the last call's rows and begin to read some more. What
+ * fails is read again when it is taken. Nothing is done without room for them. Not collective. */
+void lw_whole_expect(struct lw_whole *whole, int64_t first, int64_t n);
 
 /** Have rows [first, first + n) in memory: nothing is done if they are there. Otherwise n is at most the room reserved. LW_EIO,
  * LW_EDATA. Not collective. */

@@ -58,6 +58,7 @@ struct lw_loop {
     int oldest_writing, n_writing;
     bool has_parts;                             /* the engine gets its filters in the loop */
     int64_t first_held, n_held;                 /* filters of this rank's engine; n_held 0: none yet */
+    int64_t first_next, n_next;                 /* filters that it will hold next; n_next 0: not known yet, -1: none */
     struct lw_flaws early[LW_MAX_DEPTH];        /* flaws that the loop finds in each slot; they count once the block is done */
     struct lw_flaws flaws;              /* flaws in all finished blocks; the boundary's copies of samples do not count */
     struct lw_written written;
@@ -281,6 +282,20 @@ static bool changes_filters(const struct lw_loop *loop, int64_t round)
     return loop->has_parts && round > 0 && lw_rounds_block(rounds, round, 0).filter != lw_rounds_block(rounds, round - 1, 0).filter;
 }
 
+/* Go on reading the filters that this rank will hold next. @param round  round under way */
+static void expect_filters(struct lw_loop *loop, int64_t round)
+{
+    const struct lw_rounds *const rounds = &loop->plan->rounds;
+    for (; loop->plan->reads_ahead && loop->n_next == 0 && round < rounds->n_rounds; round++) {
+        const struct lw_block block = lw_rounds_block(rounds, round, lw_comm_rank(loop->setup->comm));
+        loop->first_next = block.filter;
+        loop->n_next = block.count > 0 && block.filter != loop->first_held ? block.n_filters : 0;
+    }
+    loop->n_next = loop->n_next == 0 ? -1 : loop->n_next;
+    if (loop->n_next > 0)
+        lw_whole_expect(&loop->setup->job.bank, loop->first_next, loop->n_next);
+}
+
 /* Let the engine hold the filters of a block. */
 static int fill_filters(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
 {
@@ -293,6 +308,9 @@ static int fill_filters(struct lw_loop *loop, const struct lw_block *block, stru
     rc = rc ? rc : lw_pipeline_fill(loop->pipeline, &part, err);
     loop->first_held = block->filter;
     loop->n_held = block->n_filters;
+    loop->n_next = 0;
+    if (rc == LW_OK && loop->plan->reads_ahead)
+        rc = lw_whole_reserve_ahead(&loop->setup->job.bank, loop->plan->rounds.held, err);
     loop->report->seconds[LW_LOOP_FILTERS] += lw_now() - start;
     return rc;
 }
@@ -435,6 +453,8 @@ int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_erro
         rc = rc ? rc : feed(loop, round, err);
         if (rc == LW_OK && round < end - 1 && (rc = free_slot(loop, err)) == LW_OK)
             begin_read(loop, round + 1);
+        if (rc == LW_OK)
+            expect_filters(loop, round);
         rc = rc ? rc : take_finished(loop, 1, err);
     }
     rc = rc ? rc : take_finished(loop, 0, err);

@@ -364,6 +364,10 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
         return refuse(plan, job, err);
     estimate_rounds(spec, plan);
     try_chunks(spec, plan, &grid, split);
+    const int64_t ahead = plan->rounds.held * lw_whole_row_bytes(&job->bank);
+    plan->reads_ahead = parts && !job->op.ols.taps.data && plan->rounds.held < share &&
+                        lw_plan_host_bytes(plan) + ahead <= plan->limits.host;
+    plan->bytes.engine += plan->reads_ahead ? ahead : 0;
     return LW_OK;
 }
 

@@ -24,6 +24,7 @@ struct lw_plan {
     struct lw_rounds rounds;
     int depth;                  /* number of slots */
     enum lw_chunks chunks;      /* how chunks of the input are read */
+    bool reads_ahead;           /* the filters of the next group are read while these are in use */
     struct lw_plan_bytes bytes;
     struct lw_limits limits;
     int64_t input_bytes, output_bytes;      /* totals of all ranks */
