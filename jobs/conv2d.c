@@ -348,7 +348,7 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     if (job->map)
         strncat(job->summary, ", weighted pixels", sizeof job->summary - strlen(job->summary) - 1);
     lw_post_describe((struct lw_post){.every = c->every}, job->summary, sizeof job->summary);
-    lw_search_describe(&c->search, "rows and columns", job->summary, sizeof job->summary);
+    lw_search_describe(&c->search, "rows and columns", "kernel", job->summary, sizeof job->summary);
 }
 
 static int warn(const struct lw_job *job, struct lw_error *err)
@@ -390,7 +390,8 @@ const struct lw_job_ops lw_job_conv2d = {
                    "the sources in it and writes a table of them. An --output whose name ends with .fits becomes a FITS file with "
                    "the sky coordinates of the input.",
     .paper = "V. Podlozhnyuk: FFT-based 2D convolution. NVIDIA, 2007.",
-    .remedy = "--algorithm tiles, direct, or padded with a small --band", .sample = "row", .channel = "image", .value = "column",
+    .remedy = "--algorithm tiles, direct, or padded with a small --band", .sample = "row", .channel = "image", .filter = "kernel",
+    .value = "column",
     .least_dims = 2, .most_dims = 3, .join = LW_JOIN_ROWS, .taps = "kernel", .options = options,
     .synth_options = lw_conv2d_synth_options,
     .example = "lapwing synth conv2d --output sky.h5\n"

@@ -286,7 +286,8 @@ void lw_conv2d_shape_kernels(const struct lw_options *given, struct lw_job *job)
     const int first = job->has_filter_dim ? 0 : 1;
     struct lw_product *const product = &job->products[job->n_products + job->n_given++];
     product->values = job->taps;
-    product->dataset = (struct lw_writer_dataset){.path = "/kernel", .type = {.scalar = LW_FLOAT64}, .n_dims = 3 - first};
+    product->dataset = (struct lw_writer_dataset){.path = first ? "/kernel" : "/kernels", .type = {.scalar = LW_FLOAT64},
+                                                  .n_dims = 3 - first};
     static const char *const names[] = {"kernel", "kernel_row", "kernel_column"};
     const int64_t dims[] = {c->n_kernels, c->kernel_rows, c->kernel_columns};
     memcpy(product->dataset.dim_names, names + first, (size_t)(3 - first) * sizeof *names);

@@ -324,7 +324,7 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
              lw_mode_text(mode), lw_boundary_text(job->boundary), lw_options_flag(given, "correlate") ? ", correlation" : "",
              job->reference_tap);
     lw_post_describe(ols->post, job->summary, sizeof job->summary);
-    lw_search_describe(&ols->search, "outputs", job->summary, sizeof job->summary);
+    lw_search_describe(&ols->search, "outputs", "filter", job->summary, sizeof job->summary);
 }
 
 static int prepare(const struct lw_options *given, struct lw_comm *comm, struct lw_pool *pool, const struct lw_dataset_info *input,
@@ -363,7 +363,8 @@ const struct lw_job_ops lw_job_ols = {
                    "amplitude or derivative, and searched for peaks, without another pass over the data.",
     .paper = "K. Adamek, S. Dimoudi, M. Giles, W. Armour: GPU Fast Convolution via the Overlap-and-Save Method in Shared Memory. "
              "arXiv:1910.01972, 2020.",
-    .remedy = "fewer --channels or a shorter --segment", .sample = "sample", .channel = "channel", .least_dims = 1, .most_dims = 2,
+    .remedy = "fewer --channels or a shorter --segment", .sample = "sample", .channel = "channel",
+    .filter = "filter", .least_dims = 1, .most_dims = 2,
     .join = LW_JOIN_TIME, .taps = "filters", .options = options, .synth_options = lw_ols_synth_options,
     .example = "lapwing synth ols --output survey.h5\n"
                "mpirun -np 2 lapwing ols --input survey.h5:/signal \\\n"

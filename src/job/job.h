@@ -145,7 +145,7 @@ struct lw_job_ops {
     const char *description;            /* a paragraph for --help and the man page */
     const char *paper;                  /* reference of the method's paper */
     const char *remedy;                 /* remedy if the smallest round is too large: "fewer --channels"; NULL: no rounds */
-    const char *sample, *channel;       /* words for a sample of the axis and for a channel, "sample" and "channel" */
+    const char *sample, *channel, *filter;      /* words for a sample of the axis, a channel, a filter: "row", "image", "kernel" */
     const char *value;                  /* word for a value of a sample with several, "column"; NULL: a sample has one */
     const char *taps;                   /* name of the option for the file of filters: "kernel"; NULL: the job has none */
     const struct lw_option *options;    /* options beyond the common ones of src/cli/commands.h */

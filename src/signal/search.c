@@ -56,20 +56,22 @@ int64_t lw_search_after(const struct lw_search *search, int64_t n, int64_t unit)
     return lw_round_up(lw_max64(lw_search_reach(search, n), blocks), unit);
 }
 
-void lw_search_describe(const struct lw_search *search, const char *near, char *text, size_t size)
+void lw_search_describe(const struct lw_search *search, const char *near, const char *filter, char *text,
+                        size_t size)
 {
     const unsigned products = lw_search_products(search);
-    char peaks[96] = "", best[48] = "", blocks[48] = "";
+    char peaks[128] = "", best[48] = "", blocks[48] = "";
     const bool has_sign = search->sign != LW_SIGN_BOTH;
     const char *const sign = has_sign ? lw_sign_text(search->sign) : "", *const blank = has_sign ? " " : "";
     const size_t used = strlen(text);
     if (products & LW_PEAKS && search->cluster > 0)
-        snprintf(peaks, sizeof peaks, ", %s%speaks within +- %" PRId64 " %s%s", sign, blank, search->cluster, near,
-                 search->clusters_filters ? " of all filters" : "");
+        snprintf(peaks, sizeof peaks, ", %s%speaks within +- %" PRId64 " %s%s%s%s", sign, blank, search->cluster, near,
+                 search->clusters_filters ? " of all " : "", search->clusters_filters ? filter : "",
+                 search->clusters_filters ? "s" : "");
     else if (products & LW_PEAKS)
         snprintf(peaks, sizeof peaks, ", %s%speaks", sign, blank);
     if (products & LW_BEST)
-        snprintf(best, sizeof best, ", best filter%s%s%s", has_sign ? " by " : "", sign, has_sign ? " outputs" : "");
+        snprintf(best, sizeof best, ", best %s%s%s%s", filter, has_sign ? " by " : "", sign, has_sign ? " outputs" : "");
     if (products & LW_BLOCKS)
         snprintf(blocks, sizeof blocks, ", blocks of %" PRId64, search->every);
     if (used < size)

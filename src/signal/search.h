@@ -104,8 +104,9 @@ int64_t lw_search_before(const struct lw_search *search, int64_t n, int64_t unit
 int64_t lw_search_after(const struct lw_search *search, int64_t n, int64_t unit);
 
 /** Append a description such as ", positive peaks within +- 64 outputs" to a text; nothing if only the series is wanted.
- * @param near  unit of the distance: "outputs" */
-void lw_search_describe(const struct lw_search *search, const char *near, char *text, size_t size);
+ * @param near    unit of the distance: "outputs"
+ * @param filter  word for a filter: "kernel" */
+void lw_search_describe(const struct lw_search *search, const char *near, const char *filter, char *text, size_t size);
 
 /* An output whose SNR is at least the threshold. */
 struct lw_crossing {

@@ -266,7 +266,7 @@ static int check_best(struct check *check, const struct lw_verify_samples *sampl
     }
     lw_verify_count(check->report, part, "%s: %s %d with the value %s is not the best",
                     lw_verify_where(verify, -1, samples->channel, row, column, where),
-                    verify->shape.is_image ? "kernel" : "filter", filter,
+                    verify->job.ops->filter, filter,
                     lw_verify_number(got, type.is_complex, text));
     return LW_OK;
 }

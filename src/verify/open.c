@@ -43,7 +43,7 @@ void lw_verify_count(struct lw_verify_row *row, double part, const char *format,
 
 int64_t lw_verify_draw(struct lw_verify *verify, int64_t n) { return lw_random_below(verify->seed, verify->n_drawn++, n); }
 
-/* The first array of a FITS result is in the primary unit; the others are extensions with names in capitals. */
+/* The first array of a FITS result is in the primary unit; the others are extensions with names such as BEST_VALUE. */
 struct lw_name lw_verify_name(const struct lw_verify *verify, const char *path)
 {
     char unit[LW_MAX_PATH];
@@ -54,7 +54,7 @@ struct lw_name lw_verify_name(const struct lw_verify *verify, const char *path)
         return lw_name_of(verify->request->file, "/0");
     snprintf(unit, sizeof unit, "%s", path);
     for (char *c = unit; *c; c++)
-        *c = (char)toupper((unsigned char)*c);
+        *c = (char)(*c == '/' && c > unit ? '_' : toupper((unsigned char)*c));
     return lw_name_of(verify->request->file, unit);
 }
 

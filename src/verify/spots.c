@@ -96,7 +96,7 @@ const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int6
     int used = 0;
     row -= verify->job.search.lead;
     if (filter >= 0 && (!verify->shape.is_image || verify->job.has_filter_dim))
-        used = snprintf(text, 160, "%s %" PRId64 ", ", verify->shape.is_image ? "kernel" : "filter", filter);
+        used = snprintf(text, 160, "%s %" PRId64 ", ", verify->job.ops->filter, filter);
     if (verify->shape.is_image)
         snprintf(text + used, 160 - (size_t)used, "image %" PRId64 ", row %" PRId64 ", column %" PRId64, channel, row, column);
     else

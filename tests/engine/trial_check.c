@@ -45,7 +45,7 @@ const char *trial_text(const struct trial *t, char text[256])
              lw_boundary_text(t->boundary), (long long)t->n_channels, (long long)t->n_samples, (long long)t->n_taps,
              t->taps_complex ? " complex" : "", t->n_filters, t->segment, (unsigned long long)t->seed);
     lw_post_describe(t->post, text + used, 256 - (size_t)used);
-    lw_search_describe(&t->search, "outputs", text, 256);
+    lw_search_describe(&t->search, "outputs", "filter", text, 256);
     return text;
 }
 

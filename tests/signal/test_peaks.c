@@ -307,8 +307,8 @@ static void test_describe(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[120] = "x", small[8] = "x";
-        lw_search_describe(&cases[i].search, "outputs", text, sizeof text);
-        lw_search_describe(&cases[i].search, "outputs", small, sizeof small);
+        lw_search_describe(&cases[i].search, "outputs", "filter", text, sizeof text);
+        lw_search_describe(&cases[i].search, "outputs", "filter", small, sizeof small);
         CHECK(strcmp(text, cases[i].text) == 0, "\"%s\", expected \"%s\"", text, cases[i].text);
         CHECK(strlen(small) < sizeof small && strncmp(small, cases[i].text, strlen(small)) == 0, "cut off: \"%s\"", small);
     }

@@ -302,8 +302,6 @@ static void describe(const struct lw_cpu_shape2d *shape, char *text, size_t size
 int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
     struct lw_cpu_shape2d shape;
-    if (spec->conv2d.n_kernels > 1 || lw_search_products(&spec->conv2d.search) & LW_BEST)
-        return lw_fail(err, LW_ECONFIG, "the cpu engine convolves with one kernel at a time: give one");
     const int rc = lw_cpu_shape2d(spec, &shape, err);
     if (rc)
         return rc;

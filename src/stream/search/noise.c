@@ -56,10 +56,10 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
     if (search->stretch > 0)
         snprintf(where, sizeof where, " in the stretch from output %" PRId64 " on",
                  lw_max64(0, search->first_stretch + first / pairs * search->stretch) - job->search.lead);
-    lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 "%s is 0 (%s)%s: no peaks are found there. To search it, "
+    lw_log_warn("the noise of %s %" PRId64 " behind %s %" PRId64 "%s is 0 (%s)%s: no peaks are found there. To search it, "
                 "give --noise given and a --threshold for |y|", job->ops->channel,
-                job->view.channels.begin + first % pairs / n_filters * job->view.channels.step, first % n_filters, where,
-                why, more);
+                job->view.channels.begin + first % pairs / n_filters * job->view.channels.step, job->ops->filter,
+                first % n_filters, where, why, more);
 }
 
 int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err)

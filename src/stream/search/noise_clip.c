@@ -468,9 +468,9 @@ static void tell(const struct clip *clip, struct lw_noise_said *said)
     if (search->stretch > 0)
         snprintf(stretches, sizeof stretches, " in each of %" PRId64 " stretches of %" PRId64 " outputs%s", search->n_stretches,
                  search->stretch, seconds);
-    snprintf(said->text, sizeof said->text, "%" PRId64 " outputs of each %s and filter%s",
+    snprintf(said->text, sizeof said->text, "%" PRId64 " outputs of each %s and %s%s",
              lw_min64(blocks->count * blocks->length, clip->end - clip->begin) * lw_op_width(&job->op),
-             job->ops->channel, stretches);
+             job->ops->channel, job->ops->filter, stretches);
 }
 
 /* Measure as many filters, from number `first` on, as fit into one pass. @param n  set to their number */
