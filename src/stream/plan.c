@@ -268,7 +268,7 @@ static bool can_part(const struct lw_plan_spec *spec)
 
 /* Spectra for which a CPU engine takes memory, where the whole bank is used for a short signal only: it would spend more time on
  * clearing new pages than on reading the signal again for each group of filters. */
-static const int64_t wanted_spectra_bytes = 256 * (int64_t)MIB;
+static const int64_t wanted_spectra_bytes = 64 * (int64_t)MIB;
 
 /* Return the filters that a rank holds best, of `most`: all, or as many as wanted_spectra_bytes hold, yet 8 for each thread. Each
  * group of filters reads the signal again, and the best outputs so far are read and written again. */
