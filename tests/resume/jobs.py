@@ -47,7 +47,7 @@ def jobs(path):
     ols = ["ols", "--filters", path + ":/taps", "--axis", "1", *MEMORY]
     conv2d = ["conv2d", "--kernel", path + ":/kernel", *MEMORY]
     sfft = ["sfft", "--input", path + ":/tones", "--axis", "1", "--sparsity", "3"]
-    search = ["--threshold", "3.5", "--cluster", "40"]
+    search, clusters = ["--threshold", "3.5", "--cluster", "40"], ["--threshold", "3", "--cluster", "40,filters"]
     bank = ["ols", "--input", path + ":/many", "--channels", "0:2", "--filters", path + ":/bank", "--axis", "1", *MEMORY]
     return {
         "filtered": [*ols, "--input", path + ":/signal"],
@@ -58,8 +58,8 @@ def jobs(path):
         "peaks": [*ols, "--input", path + ":/signal", "--products", "peaks,blocks", "--blocks", "64:max,rms", *search],
         "decimated": [*ols, "--input", path + ":/packed", "--decimate", "16", "--post", "power"],
         "channels": [*ols, "--input", path + ":/many", "--split", "channels"],
-        "bank": [*bank, "--products", "filtered,peaks,blocks", "--blocks", "100", "--noise", "energy", *search],
-        "shared": [*bank, "--products", "peaks,blocks", "--blocks", "100", "--noise", "energy", *search, "--split", "filters"],
+        "bank": [*bank, "--products", "filtered,peaks,best,blocks", "--blocks", "100", "--noise", "energy", *search],
+        "shared": [*bank, "--products", "peaks,blocks", "--blocks", "100", "--noise", "energy", *clusters, "--split", "filters"],
         "image": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
         "fits": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
         "stack": [*conv2d, "--input", path + ":/stack", "--boundary", "reflect"],
