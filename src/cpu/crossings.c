@@ -25,14 +25,15 @@ void lw_cpu_crossings_flush(struct lw_cpu_found *found, struct lw_cpu_table *tab
     found->n = 0;
 }
 
+static double real_of(const struct lw_cpu_outputs *outputs, const void *reals, int64_t at)
+{
+    return outputs->kernels->real_bytes == sizeof(double) ? ((const double *)reals)[at] : (double)((const float *)reals)[at];
+}
+
 /* Return one part (0: re, 1: im) of output i, as it was computed. */
 static double part_of(const struct lw_cpu_outputs *outputs, int64_t i, int part)
 {
-    const int64_t at = i * outputs->width + part;
-    if (part >= outputs->width)
-        return 0;
-    return outputs->kernels->real_bytes == sizeof(double) ? ((const double *)outputs->y)[at]
-                                                          : (double)((const float *)outputs->y)[at];
+    return part < outputs->width ? real_of(outputs, outputs->y, i * outputs->width + part) : 0;
 }
 
 void lw_cpu_crossings_add(const struct lw_cpu_outputs *outputs, int64_t i, int64_t place, struct lw_cpu_found *found,
@@ -45,6 +46,8 @@ void lw_cpu_crossings_add(const struct lw_cpu_outputs *outputs, int64_t i, int64
     if (!lw_sign_fits(outputs->sign, crossing.re) ||
         !(hypot(crossing.re, crossing.im) / outputs->noise >= outputs->threshold))
         return;
+    if (outputs->b)
+        crossing.im = ldexp(1 / sqrt(real_of(outputs, outputs->b, i)), outputs->exponent);
     found->rows[found->n++] = crossing;
     if (found->n == LW_CPU_CROSSINGS)
         lw_cpu_crossings_flush(found, table);

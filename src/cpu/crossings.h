@@ -34,6 +34,8 @@ struct lw_cpu_outputs {
     struct lw_crossing first;           /* place of output 0; re and im are not used */
     double noise, threshold;
     enum lw_sign sign;
+    const void *b;                      /* weighted images: B of the outputs (engine/engine.h); else NULL */
+    int exponent;                       /* the errors of fluxes are 2^exponent / sqrt(B) */
 };
 
 void lw_cpu_table_begin(struct lw_cpu_table *table, struct lw_slot_product *product);

@@ -49,8 +49,6 @@ struct slot_cpu {
 static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
     (void)engine;
-    if (lw_op_is_weighted(spec))
-        return lw_fail(err, LW_ECONFIG, "the CPU engine does not weight pixels: leave out --noise-map and --weight-map");
     return operations[spec->kind]->plan(spec, plan, err);
 }
 

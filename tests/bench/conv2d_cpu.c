@@ -4,8 +4,10 @@
  *                                                   double; KERNEL: sides (default 1 3 7 15 31 63 127 255)
  *
  * The program prints a line for each kernel and algorithm: processor seconds of the fastest of some runs, and the text of the
- * plan. Processor seconds are those of the one computing thread, so that other work on the machine counts little. Kernels from 7
- * x 7 on are also run as tiles through FFTW, cut in the fastest way. conv2d_rivals.py runs this benchmark beside
+ * plan. "bank" is 8 kernels, "best" the same without their images, "background" a mesh taken off, "weights" a matched filter with
+ * sigma from a mesh, "map" with sigma from a map, "peaks" weights by mesh and a background with only the peaks above 5 sigma.
+ * Processor seconds are those of the one computing thread, so that other work on the machine counts little. Kernels from 7 x 7 on
+ * are also run as tiles through FFTW, cut in the fastest way. conv2d_rivals.py runs this benchmark beside
  * scipy.signal.oaconvolve and OpenCV. */
 #include "engine/registry.h"
 #include "rivals/fftw.h"
@@ -16,7 +18,17 @@
 #include <string.h>
 #include <time.h>
 
-enum { N_RUNS = 3 };
+enum { N_RUNS = 3, N_BANK = 8 };
+
+/* What a convolution has beside its kernel. */
+struct way {
+    const char *name;
+    enum lw_conv2d_algorithm algorithm;
+    int n_kernels;
+    bool has_background;
+    enum lw_weights weights;
+    unsigned products;
+};
 
 static double next(uint64_t *state)
 {
@@ -53,6 +65,8 @@ static double measure(struct lw_engine *engine, const struct lw_op_spec *spec, c
             ((float *)slot->input)[i] = (float)next(&state);
         else
             ((double *)slot->input)[i] = next(&state);
+        if (slot->map)
+            ((float *)slot->map)[i] = (float)(1.5 + next(&state) / 2);
     }
     double best = 1e9;
     for (int run = 0; run < N_RUNS; run++) {
@@ -67,21 +81,36 @@ static double measure(struct lw_engine *engine, const struct lw_op_spec *spec, c
     return best;
 }
 
-static void bench(struct lw_engine *engine, enum lw_precision precision, int64_t size, int64_t kernel,
-                  enum lw_conv2d_algorithm algorithm)
+/* A mesh of cells of 64 pixels whose values lie between 1 and 2. */
+static struct lw_mesh make_mesh(int64_t size)
 {
-    static const char *const names[] = {"auto", "direct", "tiles", "full", "separable", "padded"};
+    struct lw_mesh mesh = lw_mesh_of(size, size, 64, 1);
+    float *const nodes = malloc((size_t)(mesh.node_rows * mesh.node_columns) * sizeof *nodes);
+    uint64_t state = 5;
+    mesh.tables = malloc((size_t)lw_mesh_values(&mesh) * sizeof *mesh.tables);
+    for (int64_t i = 0; i < mesh.node_rows * mesh.node_columns; i++)
+        nodes[i] = (float)(1.5 + next(&state) / 2);
+    lw_mesh_fill(&mesh, 0, nodes);
+    free(nodes);
+    return mesh;
+}
+
+static void bench(struct lw_engine *engine, enum lw_precision precision, int64_t size, int64_t kernel, const struct way *way)
+{
     const struct lw_type type = {.scalar = precision == LW_DOUBLE ? LW_FLOAT64 : LW_FLOAT32};
-    double *const taps = malloc((size_t)(kernel * kernel) * sizeof *taps);
+    double *const taps = malloc((size_t)(way->n_kernels * kernel * kernel) * sizeof *taps);
+    struct lw_mesh mesh = make_mesh(size);
     uint64_t state = 2;
-    for (int64_t i = 0; i < kernel * kernel; i++)
-        taps[i] = algorithm == LW_CONV2D_ALGORITHM_SEPARABLE ? 1 : next(&state);
+    for (int64_t i = 0; i < way->n_kernels * kernel * kernel; i++)
+        taps[i] = way->algorithm == LW_CONV2D_ALGORITHM_SEPARABLE ? 1 : next(&state);
     const struct lw_op_spec spec = {
         .kind = LW_OP_CONV2D, .input = type, .output = type, .precision = precision, .n_channels = 1, .n_outputs = size,
         .conv2d = {
-            .kernel = taps, .n_kernels = 1, .kernel_rows = kernel, .kernel_columns = kernel, .rows = size, .columns = size,
-            .output_columns = size, .look_ahead_rows = (kernel - 1) / 2, .look_ahead_columns = (kernel - 1) / 2,
-            .algorithm = algorithm,
+            .kernel = taps, .n_kernels = way->n_kernels, .kernel_rows = kernel, .kernel_columns = kernel, .rows = size,
+            .columns = size, .output_columns = size, .look_ahead_rows = (kernel - 1) / 2, .look_ahead_columns = (kernel - 1) / 2,
+            .algorithm = way->algorithm, .background = way->has_background ? &mesh : NULL, .weights = way->weights, .sigma = &mesh,
+            .map = {.scalar = LW_FLOAT32},
+            .search = {.products = way->products, .threshold = 5, .cluster = 5, .sign = LW_SIGN_POSITIVE},
         },
     };
     struct lw_op_plan plan;
@@ -90,10 +119,11 @@ static void bench(struct lw_engine *engine, enum lw_precision precision, int64_t
         fail(&err);
     const double seconds = measure(engine, &spec, &plan);
     const double outputs = (double)size * (double)size;
-    printf("%lld %s %.6f s  %.1f Mpixel/s  (model %.4f s)  %s\n", (long long)kernel, names[algorithm], seconds,
-           outputs / seconds / 1e6, outputs * plan.seconds_per_output, plan.text);
+    printf("%lld %s %.6f s  %.1f Mpixel/s  (model %.4f s)  %s\n", (long long)kernel, way->name, seconds,
+           outputs / seconds / 1e6, outputs * way->n_kernels * plan.seconds_per_output, plan.text);
     fflush(stdout);
     free(taps);
+    free(mesh.tables);
 }
 
 /* ---- tiles through FFTW ------------------------------------------------------------------------------------------------------ */
@@ -186,11 +216,21 @@ static void bench_fftw(enum lw_precision precision, int64_t size, int64_t side)
 
 static void bench_kernel(struct lw_engine *engine, enum lw_precision precision, int64_t size, int64_t kernel)
 {
-    bench(engine, precision, size, kernel, LW_CONV2D_ALGORITHM_AUTO);
-    if (kernel <= 31)
-        bench(engine, precision, size, kernel, LW_CONV2D_ALGORITHM_DIRECT);
-    for (int a = LW_CONV2D_ALGORITHM_TILES; a <= LW_CONV2D_ALGORITHM_PADDED; a++)
-        bench(engine, precision, size, kernel, (enum lw_conv2d_algorithm)a);
+    static const struct way ways[] = {
+        {.name = "auto"}, {.name = "direct", .algorithm = LW_CONV2D_ALGORITHM_DIRECT},
+        {.name = "tiles", .algorithm = LW_CONV2D_ALGORITHM_TILES}, {.name = "full", .algorithm = LW_CONV2D_ALGORITHM_FULL},
+        {.name = "separable", .algorithm = LW_CONV2D_ALGORITHM_SEPARABLE},
+        {.name = "padded", .algorithm = LW_CONV2D_ALGORITHM_PADDED}, {.name = "bank", .n_kernels = N_BANK},
+        {.name = "best", .n_kernels = N_BANK, .products = LW_BEST}, {.name = "background", .has_background = true},
+        {.name = "weights", .weights = LW_WEIGHTS_MESH}, {.name = "map", .weights = LW_WEIGHTS_SIGMA},
+        {.name = "peaks", .has_background = true, .weights = LW_WEIGHTS_MESH, .products = LW_PEAKS},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct way way = ways[i];
+        way.n_kernels = way.n_kernels > 0 ? way.n_kernels : 1;
+        if (kernel <= 31 || way.algorithm != LW_CONV2D_ALGORITHM_DIRECT)
+            bench(engine, precision, size, kernel, &way);
+    }
     if (kernel >= 7)
         bench_fftw(precision, size, kernel);
 }

@@ -184,10 +184,11 @@ static int64_t n_outputs(const struct image_data *data)
     return (data->image.n_kernels > 1 ? data->image.n_kernels : 1) * data->image.n_images * n_pixels(data);
 }
 
+double image_least_b = 1e-3;
+
 /* Outputs whose B is small beside the largest one may be less accurate, but are no false signals. */
 static void check_weighted(const struct image_data *data, const struct image_result *result, const char *what)
 {
-    const double least = 1e-3;
     const int64_t n = n_outputs(data), step = step_of(data);
     struct image_truth *const truths = calloc((size_t)(n / step + 1), sizeof *truths);
     double largest = 0, worst = 0;
@@ -205,7 +206,7 @@ static void check_weighted(const struct image_data *data, const struct image_res
         n_wrong_nan += isnan(found) != truth->is_nan;
         if (truth->is_nan || isnan(found))
             continue;
-        const bool is_faint = truth->b < least * largest;
+        const bool is_faint = truth->b < image_least_b * largest;
         const double error = is_faint ? fmax(fabs(found) - 1.01 * truth->scale - 0.01, 0) : fabs(found - creal(truth->value));
         const double relative = error / weighted_tolerance(&data->image, truth);
         at = relative > worst ? i : at;

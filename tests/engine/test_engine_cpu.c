@@ -53,22 +53,18 @@ static struct lw_engine *open_engine(int n_threads)
 
 /* Open an operation with two slots, compare the heap's growth with op_bytes, and check that running a block does not change the
  * heap. */
-static void test_bytes_of(const struct trial *t, int64_t count, int n_threads, bool is_counted)
+static void test_bytes_of(const struct lw_op_spec *spec, const char *text, int64_t count, int n_threads, bool is_counted)
 {
     struct lw_engine *const engine = open_engine(n_threads);
     const struct lw_engine_ops *const ops = engine->ops;
-    struct trial_data data;
     struct lw_op_plan plan;
     struct lw_op *op;
     struct lw_slot *slots[2];
     struct lw_error err = {0};
-    char text[256];
-    trial_make(t, &data);
-    const struct lw_op_spec spec = trial_spec(&data);
-    const bool is_planned = ops->op_plan(engine, &spec, &plan, &err) == LW_OK;
-    const int64_t promised = ops->op_bytes(engine, &spec, &plan, count, t->n_channels, 2).host;
+    const bool is_planned = ops->op_plan(engine, spec, &plan, &err) == LW_OK;
+    const int64_t promised = ops->op_bytes(engine, spec, &plan, count, spec->n_channels, 2).host;
     const int64_t before = heap_bytes();
-    const bool is_open = is_planned && ops->op_create(engine, &spec, &plan, count, t->n_channels, &op, &err) == LW_OK &&
+    const bool is_open = is_planned && ops->op_create(engine, spec, &plan, count, spec->n_channels, &op, &err) == LW_OK &&
                          ops->slot_create(op, &slots[0], &err) == LW_OK &&
                          ops->slot_create(op, &slots[1], &err) == LW_OK;
     CHECK(is_open, "%s", err.message);
@@ -76,21 +72,56 @@ static void test_bytes_of(const struct trial *t, int64_t count, int n_threads, b
         exit(1);
     const int64_t taken = heap_bytes() - before, slack = promised / 50 + 65536;
     CHECK(!is_counted || before == 0 || (taken <= promised + slack && taken >= promised - slack),
-          "%s: %lld bytes promised, %lld taken", trial_text(t, text), (long long)promised, (long long)taken);
+          "%s: %lld bytes promised, %lld taken", text, (long long)promised, (long long)taken);
 
-    const struct lw_block block = {.count = count, .n_channels = t->n_channels};
+    const struct lw_block block = {.count = count, .n_channels = spec->n_channels};
     const int64_t idle = heap_bytes();
     const int n_runs = idle > 0 ? 20 : 4;       /* two runs of each slot are enough if bytes are not counted */
     for (int i = 0; i < n_runs; i++)
         CHECK(ops->submit(op, slots[i % 2], &block, &err) == LW_OK && ops->wait(op, slots[i % 2], &err) == LW_OK, "%s",
               err.message);
-    CHECK(!is_counted || heap_bytes() <= idle + OPENMP_BYTES, "%s: %lld bytes more after running", trial_text(t, text),
+    CHECK(!is_counted || heap_bytes() <= idle + OPENMP_BYTES, "%s: %lld bytes more after running", text,
           (long long)(heap_bytes() - idle));
     ops->slot_destroy(op, slots[0]);
     ops->slot_destroy(op, slots[1]);
     ops->op_destroy(op);
     lw_engine_destroy(engine);
+}
+
+static void test_bytes_of_trial(const struct trial *t, int64_t count, int n_threads, bool is_counted)
+{
+    struct trial_data data;
+    char text[256];
+    trial_make(t, &data);
+    const struct lw_op_spec spec = trial_spec(&data);
+    test_bytes_of(&spec, trial_text(t, text), count, n_threads, is_counted);
     trial_free(&data);
+}
+
+/* Kernels of one tap each; the pixels and their weights are zeros. */
+static void test_bytes_of_images(void)
+{
+    enum { SIDE = 400, KERNEL = 31, MOST = 3 };
+    static double kernels[MOST * KERNEL * KERNEL];
+    struct lw_mesh mesh = lw_mesh_of(SIDE, SIDE, 64, 1);
+    mesh.tables = calloc((size_t)lw_mesh_values(&mesh), sizeof *mesh.tables);
+    for (int k = 0; k < MOST; k++)
+        kernels[k * KERNEL * KERNEL] = 1;
+    for (int kind = 0; kind < 16; kind++) {
+        const struct lw_op_spec spec = {
+            .kind = LW_OP_CONV2D, .input.scalar = LW_FLOAT32, .output.scalar = LW_FLOAT32, .n_channels = 1, .n_outputs = SIDE,
+            .precision = kind == 15 ? LW_DOUBLE : LW_SINGLE,
+            .conv2d = {.kernel = kernels, .n_kernels = kind % 4 < 2 ? 1 : MOST, .kernel_rows = KERNEL, .kernel_columns = KERNEL,
+                       .rows = SIDE, .columns = SIDE, .output_columns = SIDE, .look_ahead_rows = 15, .look_ahead_columns = 15,
+                       .background = kind % 2 ? &mesh : NULL, .sigma = &mesh, .map.scalar = LW_FLOAT32,
+                       .weights = (enum lw_weights)(kind / 4), .boundary = kind % 3 ? LW_BOUNDARY_WRAP : LW_BOUNDARY_ZERO,
+                       .algorithm = kind / 4 ? LW_CONV2D_ALGORITHM_AUTO
+                                             : (enum lw_conv2d_algorithm)(LW_CONV2D_ALGORITHM_DIRECT + kind),
+                       .search = {.products = LW_FILTERED | LW_PEAKS | LW_BEST, .threshold = 5, .cluster = 3}},
+        };
+        test_bytes_of(&spec, "images", SIDE, 2, true);
+    }
+    free(mesh.tables);
 }
 
 static void test_bytes(void)
@@ -113,7 +144,7 @@ static void test_bytes(void)
             t.n_samples = cases[i].count;
             t.mode = LW_MODE_SAME;          /* one block covers the whole axis */
             t.search = variant < 4 ? (struct lw_search){0} : everything;
-            test_bytes_of(&t, cases[i].count, cases[i].n_threads, true);
+            test_bytes_of_trial(&t, cases[i].count, cases[i].n_threads, true);
         }
     }
 }
@@ -178,9 +209,10 @@ static void test_options(void)
 
 int main(void)
 {
-    test_bytes_of(&plain, 1000, 1, false);      /* the first use of FFTW and OpenMP allocates memory that belongs to the program's
-                                                 * base */
+    /* the first use of FFTW and OpenMP allocates memory that belongs to the program's base */
+    test_bytes_of_trial(&plain, 1000, 1, false);
     test_bytes();
+    test_bytes_of_images();
     test_range();
     test_options();
     return check_result("engine_cpu");

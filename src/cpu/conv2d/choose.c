@@ -37,6 +37,7 @@ static const struct costs {
     double product_point;       /* complex point: product with the spectrum */
     double second_cache_miss, third_cache_miss;         /* complex point, if a tile exceeds that cache */
     double load_real, store_real;
+    double weigh_real;          /* pixel: weighing it */
     double row_start;           /* row of a tile, in or out, in either precision */
     double vector_product;      /* one fused multiply-add of a whole vector */
     double tap_start;           /* tap of a row of outputs */
@@ -45,7 +46,7 @@ static const struct costs {
     .row_point = {4, 4, 3, 2, 0.9, 0.6, 0.5, 0.48, 0.5, 0.53, 0.58, 0.65, 0.9, 1.5},
     .column_point = {4, 3, 2, 0.8, 0.5, 0.4, 0.4, 0.6, 0.85, 1.25, 1.7, 2.2, 3, 4},
     .product_point = 0.3, .second_cache_miss = 0.5, .third_cache_miss = 2,
-    .load_real = 0.35, .store_real = 0.3, .row_start = 15, .vector_product = 0.32, .tap_start = 1, .stencil = 0.45,
+    .load_real = 0.35, .store_real = 0.3, .weigh_real = 1, .row_start = 15, .vector_product = 0.32, .tap_start = 1, .stencil = 0.45,
 };
 
 static int64_t output_rows(const struct lw_op_spec *spec)
@@ -99,7 +100,8 @@ static struct lw_cpu_shape2d base_shape(const struct lw_op_spec *spec, enum lw_c
     const bool is_complex = spec->input.is_complex || c->kernel_complex;
     return (struct lw_cpu_shape2d){
         .kernels = lw_cpu_kernels(spec->precision), .method = method, .n_kernels = c->n_kernels, .width = is_complex ? 2 : 1,
-        .has_window = method == LW_CPU_CONV2D_TILES && c->background,
+        .has_weights = c->weights != LW_WEIGHTS_NONE,
+        .has_window = (method == LW_CPU_CONV2D_TILES && c->background) || c->weights != LW_WEIGHTS_NONE,
         .widens = is_complex && !spec->input.is_complex, .kernel_rows = c->kernel_rows, .kernel_columns = c->kernel_columns,
         .kernel_complex = c->kernel_complex, .pair_rows = 1, .pair_columns = 1,
     };
@@ -118,10 +120,12 @@ static double strips_cost(const struct lw_op_spec *spec, const struct lw_cpu_sha
 {
     const double loads = (double)(shape->rows * shape->columns) / (double)(shape->hop_rows * shape->hop_columns);
     const double factor = spec->precision == LW_DOUBLE ? 2 : 1;
-    const double moved = shape->width * factor * (costs.load_real * loads + shape->n_kernels * costs.store_real);
+    const double load = costs.load_real + (shape->has_weights ? costs.weigh_real : 0);
+    const double moved = shape->width * factor * (load * loads + shape->n_kernels * costs.store_real);
     const int64_t outputs = shape->hop_columns * shape->width;
     if (shape->method == LW_CPU_CONV2D_DIRECT)
-        return moved + shape->n_kernels * sum_cost(shape, shape->kernel_rows * shape->kernel_columns, outputs);
+        return moved + shape->n_kernels * lw_cpu_shape2d_planes(shape) *
+                           sum_cost(shape, shape->kernel_rows * shape->kernel_columns, outputs);
     return moved + shape->n_kernels * (sum_cost(shape, shape->kernel_rows, shape->columns * shape->width) +
                                        sum_cost(shape, shape->kernel_columns, outputs));
 }
@@ -149,6 +153,9 @@ static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_c
     shape.window_stride += shape.window_stride * real_bytes % 4096 == 0 ? LW_ALIGNMENT / real_bytes : 0;
     shape.window_turned = shape.rows * shape.window_stride + padded_reals(&shape, 0);
     shape.outputs_stride = padded_reals(&shape, shape.hop_columns * shape.width);
+    shape.outputs = LW_CPU_STENCIL_ROWS * shape.outputs_stride;
+    if (!shape.has_stencil)
+        shape.outputs = padded_reals(&shape, shape.columns * shape.width);
     shape.cost = strips_cost(spec, &shape);
     return shape;
 }
@@ -165,6 +172,7 @@ static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_
     cost += 2 * trips * points * power_cost(costs.column_point, shape->rows) * slowness(shape->rows, true, spec->precision);
     cost += kernels * points * costs.product_point;
     cost += trips * points * ((bytes > 768e3 ? costs.second_cache_miss : 0) + (bytes > 16e6 ? costs.third_cache_miss : 0));
+    cost += shape->has_weights ? points * costs.weigh_real : 0;
     cost += 2 * points * costs.load_real + 2 * kernels * (double)(shape->hop_rows * shape->hop_columns) * costs.store_real;
     return cost * factor + 2 * used_rows * costs.row_start;
 }
@@ -173,11 +181,15 @@ static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t 
 {
     struct lw_cpu_shape2d shape = base_shape(spec, LW_CPU_CONV2D_TILES);
     shape.rows = rows;
-    shape.columns = columns;
+    shape.columns = shape.window_stride = columns;
+    shape.window_stride *= shape.width;
+    shape.outputs = padded_reals(&shape, columns * shape.width);
     shape.hop_rows = rows - shape.kernel_rows + 1;
     shape.hop_columns = columns - shape.kernel_columns + 1;
     shape.n_across = lw_divide_up(spec->conv2d.output_columns, shape.hop_columns);
-    if (shape.width == 1 && shape.n_across > 1)
+    if (shape.has_weights)
+        shape.pair_rows = 1;            /* pixels and weights make a pair */
+    else if (shape.width == 1 && shape.n_across > 1)
         shape.pair_columns = 2;
     else if (shape.width == 1)
         shape.pair_rows = 2;
@@ -199,6 +211,7 @@ static struct lw_cpu_shape2d padded_shape(const struct lw_op_spec *spec, bool *i
     shape.columns = bands.columns;
     shape.hop_rows = bands.hop_rows;
     shape.hop_columns = spec->conv2d.output_columns;
+    shape.outputs = padded_reals(&shape, shape.columns * shape.width);
     shape.n_across = 1;
     /* Real numbers take half the work of complex ones. One transform keeps all threads at work, but leaves ranks idle. */
     const double share = (shape.width == 1 ? 0.5 : 1) * (1 + WORTH);
@@ -243,7 +256,7 @@ static int take_cheapest(const struct lw_op_spec *spec, struct lw_cpu_shape2d *s
 {
     struct lw_cpu_shape2d best = strips(spec, LW_CPU_CONV2D_DIRECT), other = strips(spec, LW_CPU_CONV2D_SEPARABLE);
     bool is_product = false, is_large;
-    const int rc = other.cost < best.cost ? lw_op_conv2d_separable(spec, &is_product, err) : LW_OK;
+    const int rc = other.cost < best.cost && !best.has_weights ? lw_op_conv2d_separable(spec, &is_product, err) : LW_OK;
     if (rc)
         return rc;
     if (is_product)
@@ -251,7 +264,7 @@ static int take_cheapest(const struct lw_op_spec *spec, struct lw_cpu_shape2d *s
     if (choose_tile(spec, false, &other) && other.cost < best.cost)
         best = other;
     other = padded_shape(spec, &is_large);
-    if (!is_large && other.cost < best.cost)
+    if (!is_large && other.cost < best.cost && !best.has_weights)
         best = other;
     *shape = best;
     return LW_OK;
@@ -266,8 +279,13 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
     bool is_large;
     if (spec->input.is_complex && spec->conv2d.background)
         return lw_fail(err, LW_ECONFIG, "a background mesh is for real images, and the image is complex: leave the mesh out");
-    if (spec->conv2d.weights != LW_WEIGHTS_NONE)
-        return lw_fail(err, LW_ECONFIG, "the cpu engine has no weights of pixels yet; leave them out");
+    if (spec->conv2d.weights != LW_WEIGHTS_NONE && lw_op_is_complex(spec))
+        return lw_fail(err, LW_ECONFIG, "weights are for real images and kernels, and the %s complex: leave the weights out",
+                       spec->input.is_complex ? "image is" : "kernel is");
+    if (spec->conv2d.weights != LW_WEIGHTS_NONE && (spec->conv2d.algorithm == LW_CONV2D_ALGORITHM_SEPARABLE ||
+                                                    spec->conv2d.algorithm == LW_CONV2D_ALGORITHM_PADDED))
+        return lw_fail(err, LW_ECONFIG, "--algorithm %s does not know weights of pixels: choose auto, tiles, full or direct",
+                       spec->conv2d.algorithm == LW_CONV2D_ALGORITHM_SEPARABLE ? "separable" : "padded");
     switch (spec->conv2d.algorithm) {
     case LW_CONV2D_ALGORITHM_DIRECT: *shape = strips(spec, LW_CPU_CONV2D_DIRECT); return LW_OK;
     case LW_CONV2D_ALGORITHM_TILES: return take_tile(spec, false, shape, err);
@@ -284,7 +302,8 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
 
 static void describe(const struct lw_cpu_shape2d *shape, char *text, size_t size)
 {
-    const char *const packing = shape->width == 2 ? "" : ", two real ones as one complex";
+    const char *const packing = shape->has_weights ? ", pixels and weights as one complex"
+                                : shape->width == 2 ? "" : ", two real ones as one complex";
     if (shape->method == LW_CPU_CONV2D_DIRECT)
         snprintf(text, size, "direct sum of %" PRId64 " x %" PRId64 " taps", shape->kernel_rows, shape->kernel_columns);
     else if (shape->method == LW_CPU_CONV2D_SEPARABLE)

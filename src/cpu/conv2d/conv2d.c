@@ -44,28 +44,29 @@ static int64_t strengths_bytes(const struct lw_op_spec *spec, const struct lw_cp
 static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, char *memory,
                        struct lw_cpu_conv2d_lane *lane)
 {
-    const int64_t real = (int64_t)shape->kernels->real_bytes, step = shape->kernels->direct_step;
+    const int64_t real = (int64_t)shape->kernels->real_bytes, planes = lw_cpu_shape2d_planes(shape);
     const struct lw_cpu_fft2d fft = lw_cpu_shape2d_fft(shape);
-    const bool is_repeated = spec->conv2d.boundary != LW_BOUNDARY_ZERO, is_tiled = lw_cpu_shape2d_has_fft(shape);
+    const bool is_repeated = spec->conv2d.boundary != LW_BOUNDARY_ZERO && !shape->has_weights;
+    const bool is_tiled = lw_cpu_shape2d_has_fft(shape);
     const bool is_padded = shape->method == LW_CPU_CONV2D_PADDED;
-    const int64_t points = is_padded ? 0 : shape->rows * fft.pitch * 2;
-    const int64_t turned = shape->window_turned * (shape->kernel_complex ? 2 : 1);
+    const int64_t points = is_padded ? 0 : planes * shape->rows * fft.pitch * 2;
+    const int64_t turned = shape->window_turned * (shape->kernel_complex ? 2 : planes);
     const int64_t passes = shape->method == LW_CPU_CONV2D_SEPARABLE ? 2 * shape->between_turned : 0;
-    const int64_t kept = is_padded || shape->n_kernels == 1 ? 0 : shape->rows * fft.bins * 2;
-    const int64_t window = shape->has_window ? shape->rows * shape->columns * shape->width : 0;
+    const int64_t kept = is_padded || shape->n_kernels == 1 ? 0 : planes * shape->rows * fft.bins * 2;
+    const int64_t window = shape->has_window && is_tiled ? planes * shape->rows * shape->window_stride : 0;
+    const bool has_sky = spec->conv2d.background || spec->conv2d.weights == LW_WEIGHTS_MESH;
     const int64_t sky = shape->columns + (is_repeated ? spec->conv2d.columns : 0);
-    const int64_t outputs = shape->has_stencil ? LW_CPU_STENCIL_ROWS * shape->outputs_stride : shape->columns * shape->width + step;
     struct lw_cpu_arena arena = {.base = memory};
     lane->x = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? points : turned) * real));
     lane->between = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? shape->rows * fft.strip * 2 : passes) * real));
-    lane->row = lw_cpu_take(&arena, lw_cpu_padded(is_tiled ? shape->columns * 2 * real : 0));
+    lane->row = lw_cpu_take(&arena, lw_cpu_padded(is_tiled ? planes * shape->columns * 2 * real : 0));
     lane->repeated_row = lw_cpu_take(&arena, lw_cpu_padded(is_repeated ? shape->columns * (int64_t)lw_type_bytes(spec->input) : 0));
-    lane->sky = lw_cpu_take(&arena, lw_cpu_padded(spec->conv2d.background ? sky * (int64_t)sizeof *lane->sky : 0));
+    lane->sky = lw_cpu_take(&arena, lw_cpu_padded(has_sky ? sky * (int64_t)sizeof *lane->sky : 0));
     lane->kept = lw_cpu_take(&arena, lw_cpu_padded(kept * real));
     for (int i = 0; i < shape->pair_rows * shape->pair_columns; i++) {
         lane->window[i] = lw_cpu_take(&arena, lw_cpu_padded(window * real));
         lane->strengths[i] = lw_cpu_take(&arena, is_padded ? 0 : lw_cpu_padded(strengths_bytes(spec, shape)));
-        lane->y[i] = lw_cpu_take(&arena, lw_cpu_padded(outputs * real));
+        lane->y[i] = lw_cpu_take(&arena, lw_cpu_padded(planes * shape->outputs * real));
         lw_cpu_take(&arena, lw_cpu_padded(lw_cpu_flaws2d_lay_out_own(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[i])));
         if (!is_padded)
             lw_cpu_take(&arena, lw_cpu_padded(lw_cpu_flaws2d_lay_out(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[i])));
@@ -124,7 +125,8 @@ static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
                          n_lanes(&shape, plan, size) * lane_bytes;
     const int64_t kernel = (int64_t)sizeof(struct lw_cpu_kernel2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan);
     const int64_t kept = (int64_t)sizeof(struct lw_cpu_conv2d) + shape.n_kernels * kernel +
-                         n_noises(spec) * (int64_t)sizeof(double) + mesh_bytes(spec->conv2d.background);
+                         n_noises(spec) * (int64_t)sizeof(double) + mesh_bytes(spec->conv2d.background) +
+                         mesh_bytes(spec->conv2d.sigma);
     return kept + lw_max64(work, lw_cpu_kernel2d_setup_bytes(&shape));     /* the kernel is prepared before the lanes are opened */
 }
 
@@ -197,6 +199,7 @@ static void conv2d_destroy(void *state)
         lw_cpu_kernel2d_release(&conv2d->kernels[k]);
     lw_free(conv2d->kernels);
     lw_free(conv2d->background.tables);
+    lw_free(conv2d->sigma.tables);
     lw_free(conv2d->shared);
     lw_free(conv2d->noise);
     lw_free(conv2d);
@@ -211,6 +214,11 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
     conv2d->spec = *spec;
     conv2d->spec.conv2d.kernel = conv2d->spec.conv2d.search.noise = NULL;       /* borrowed during this call only */
     conv2d->spec.conv2d.background = spec->conv2d.background ? &conv2d->background : NULL;
+    conv2d->spec.conv2d.sigma = spec->conv2d.sigma ? &conv2d->sigma : NULL;
+    if (spec->conv2d.weights != LW_WEIGHTS_NONE) {      /* pixels beyond the sides have no weight */
+        conv2d->spec.conv2d.boundary = LW_BOUNDARY_ZERO;
+        conv2d->spec.conv2d.outside = 0;
+    }
     conv2d->plan = *plan;
     conv2d->series = lw_op_find_product(plan, LW_OP_SERIES);
     conv2d->crossings = lw_op_find_product(plan, LW_OP_CROSSINGS);
@@ -219,7 +227,8 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
     int rc = lw_cpu_shape2d(spec, &conv2d->shape, err);
     conv2d->n_tiles = conv2d->shape.pair_rows * conv2d->shape.pair_columns;
     if (rc || (rc = take_noise(spec, &conv2d->noise, err)) ||
-        (rc = take_mesh(spec->conv2d.background, &conv2d->background, err)) || (rc = take_kernels(conv2d, spec, err)) ||
+        (rc = take_mesh(spec->conv2d.background, &conv2d->background, err)) ||
+        (rc = take_mesh(spec->conv2d.sigma, &conv2d->sigma, err)) || (rc = take_kernels(conv2d, spec, err)) ||
         (rc = open_lanes(conv2d, n_lanes(&conv2d->shape, plan, size), err))) {
         conv2d_destroy(conv2d);
         return rc;
@@ -261,6 +270,12 @@ static double noise_of(const struct lw_cpu_tile2d *tile, int kernel)
     return conv2d->noise[(tile->slot->block.channel + tile->channel) * conv2d->shape.n_kernels + kernel];
 }
 
+/* Return the row B that belongs to a row A of outputs. */
+static void *b_of(const struct lw_cpu_conv2d *conv2d, const void *outputs)
+{
+    return real_at(conv2d, (void *)outputs, conv2d->shape.outputs);
+}
+
 static void search_row(const struct lw_cpu_tile2d *tile, int64_t row, const void *outputs)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
@@ -272,6 +287,8 @@ static void search_row(const struct lw_cpu_tile2d *tile, int64_t row, const void
                   .column = tile->column},
         .noise = noise_of(tile, tile->kernel), .threshold = conv2d->spec.conv2d.search.threshold,
         .sign = conv2d->spec.conv2d.search.sign,
+        .b = conv2d->shape.has_weights ? b_of(conv2d, outputs) : NULL,
+        .exponent = -(tile->unit + conv2d->kernels[tile->kernel].exponent),
     };
     lw_cpu_crossings_find(&searched, &tile->lane->found, tile->work->table);
 }
@@ -343,14 +360,76 @@ static void keep_best(const struct lw_cpu_tile2d *tile, int64_t row, const void 
         k->keep_best(outputs, n, (int)width, search->sign, least / noise, tile->kernel, &best);
 }
 
-/* Undo the scaling, treat the flaws, search for crossings and the best kernel, and store. */
-static void finish_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
+static void *window_row(const struct lw_cpu_tile2d *tile, int plane, int64_t row)
+{
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    return real_at(tile->conv2d, tile->window, (plane * shape->rows + row) * shape->window_stride);
+}
+
+/* Return the smallest B for which A / sqrt(B) is as exact as engine.h promises. A transform's error is alike at all outputs: about
+ * ROUNDING times the rms value of what is transformed and the norm of the kernel. Errors of sums are small beside each output. */
+static double least_b(const struct lw_cpu_tile2d *tile)
+{
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    const bool is_single = shape->kernels->real_bytes == sizeof(float);
+    const double rounding = is_single ? 2e-7 : 4e-16, most = is_single ? 1e-4 : 1e-12, most_relative = is_single ? 1e-5 : 1e-12;
+    const double norm = tile->conv2d->kernels[tile->kernel].norm;
+    const double a = ldexp(rounding * (tile->rms[0] + tile->rms[1]) * norm / most, tile->exponent);
+    const double b = rounding * tile->rms[1] * norm * norm / most_relative;
+    return lw_cpu_shape2d_has_fft(shape) ? fmax(a * a, b) : is_single ? 0x1p-100 : 0x1p-900;
+}
+
+/* Make those outputs of a row whose B is below `least` as sums in double precision. */
+static void sum_faint(const struct lw_cpu_tile2d *tile, int64_t row, double least, void *outputs)
+{
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    const bool is_single = shape->kernels->real_bytes == sizeof(float);
+    void *const b = b_of(conv2d, outputs);
+    for (int64_t j = 0; j < tile->n_columns; j++) {
+        const double its = is_single ? (double)((const float *)b)[j] : ((const double *)b)[j];
+        if (!(its < least) || (tile->flaws->any && tile->flaws->touched[j]))
+            continue;
+        double sums[2];
+        shape->kernels->weighted_sum(conv2d->kernels[tile->kernel].taps, shape->kernel_rows, shape->kernel_columns,
+                                     real_at(conv2d, window_row(tile, 0, row), j), real_at(conv2d, window_row(tile, 1, row), j),
+                                     shape->window_stride, sums);
+        const double y = sums[1] > 0 ? sums[0] / sqrt(sums[1]) : 0;
+        shape->kernels->round_reals(&y, real_at(conv2d, outputs, j), 1);
+        shape->kernels->round_reals(&sums[1], real_at(conv2d, b, j), 1);
+    }
+}
+
+/* Make A / sqrt(B) of a row. */
+static void divide_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
+{
+    const struct lw_cpu_kernels *const k = tile->conv2d->shape.kernels;
+    const double least = least_b(tile);
+    const bool has_faint = k->divide_by_root(outputs, b_of(tile->conv2d, outputs), tile->n_columns, least);
+    lw_cpu_flaws2d_apply(tile, row, outputs);
+    if (has_faint)
+        sum_faint(tile, row, least, outputs);
+    if (tile->exponent != 0)
+        k->scale(outputs, tile->n_columns, tile->exponent);
+}
+
+/* Undo the scaling and treat the flaws. */
+static void restore_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const int exponent = conv2d->kernels[tile->kernel].exponent + tile->exponent;
     if (exponent != 0)
         conv2d->shape.kernels->scale(outputs, tile->n_columns * conv2d->shape.width, exponent);
     lw_cpu_flaws2d_apply(tile, row, outputs);
+}
+
+/* Complete a row of outputs, search it for crossings and the best kernel, and store it. */
+static void finish_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
+{
+    if (tile->conv2d->shape.has_weights)
+        divide_row(tile, row, outputs);
+    else
+        restore_row(tile, row, outputs);
     if (is_searched(tile, row))
         search_row(tile, row, outputs);
     if (has_best(tile, row))
@@ -384,6 +463,33 @@ static double inspect_row(const struct lw_cpu_tile2d *tile, int64_t row, void *r
     return conv2d->shape.kernels->largest(reals, n);
 }
 
+/* Load a window of pixels and weights, and weigh the pixels. The weights are scaled to a largest one near 1. */
+static void load_weighted(struct lw_cpu_tile2d *tile)
+{
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    const struct lw_cpu_kernels *const k = shape->kernels;
+    const bool is_sigma = conv2d->spec.conv2d.weights != LW_WEIGHTS_INVERSE;
+    const int64_t n = tile->needed_columns;
+    int64_t n_none = 0;
+    double largest = 0, squares[2] = {0};
+    for (int64_t row = 0; row < tile->needed_rows; row++) {
+        void *const x = window_row(tile, 0, row), *const v = window_row(tile, 1, row);
+        lw_cpu_window2d_load(tile, row, x);
+        lw_cpu_window2d_load_weights(tile, row, v);
+        n_none += k->take_weights(x, v, n, is_sigma);
+        largest = fmax(largest, k->largest(v, n));
+        inspect_row(tile, row, x);
+    }
+    lw_cpu_flaws2d_settle_weights(tile, n_none < shape->kernel_rows * shape->kernel_columns ? NULL : window_row(tile, 1, 0));
+    const int exponent = largest > 0 ? ilogb(largest) : 0;
+    tile->unit = is_sigma ? exponent : (exponent - (exponent & 1)) / 2;
+    for (int64_t row = 0; row < tile->needed_rows; row++)
+        k->weigh_pixels(window_row(tile, 0, row), window_row(tile, 1, row), n, is_sigma, tile->unit, squares);
+    for (int i = 0; i < 2; i++)
+        tile->rms[i] = sqrt(squares[i] / (double)(shape->rows * shape->columns));
+}
+
 /* Make LW_CPU_STENCIL_ROWS rows of outputs from `row` on. Those beyond the tile's last row are meaningless, and dropped. */
 static void sum_rows(const struct lw_cpu_tile2d *tile, int64_t row)
 {
@@ -398,6 +504,11 @@ static void sum_rows(const struct lw_cpu_tile2d *tile, int64_t row)
     if (is_any)
         shape->kernels->stencil(&stencil, real_at(conv2d, tile->lane->x, row * stencil.stride), tile->n_columns * shape->width,
                                 tile->y, stride);
+    if (is_any && shape->has_weights) {
+        const struct lw_cpu_stencil squares = {conv2d->kernels[tile->kernel].second.taps, stencil.rows, stencil.columns,
+                                               stencil.stride, 1};
+        shape->kernels->stencil(&squares, window_row(tile, 1, row), tile->n_columns, b_of(conv2d, tile->y), stride);
+    }
     for (int64_t i = row; i < end; i++)
         finish_or_skip_row(tile, i, real_at(conv2d, tile->y, (i - row) * stride));
 }
@@ -418,6 +529,9 @@ static void sum_row(const struct lw_cpu_tile2d *tile, int64_t row)
         from = between;
     }
     shape->kernels->direct(terms, from, tile->y, tile->n_columns * shape->width);
+    if (shape->has_weights)
+        shape->kernels->direct(&conv2d->kernels[tile->kernel].second, window_row(tile, 1, row), b_of(conv2d, tile->y),
+                               tile->n_columns);
     finish_row(tile, row, tile->y);
 }
 
@@ -442,7 +556,9 @@ static void run_window(struct lw_cpu_tile2d *tile)
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
     char *const x = tile->lane->x;
     lw_cpu_flaws2d_clear(tile);
-    for (int64_t row = 0; row < tile->needed_rows; row++) {
+    if (shape->has_weights)
+        load_weighted(tile);
+    for (int64_t row = 0; !shape->has_weights && row < tile->needed_rows; row++) {
         void *const reals = real_at(tile->conv2d, x, row * shape->window_stride);
         lw_cpu_window2d_load(tile, row, reals);
         inspect_row(tile, row, reals);
@@ -450,25 +566,21 @@ static void run_window(struct lw_cpu_tile2d *tile)
     if (shape->kernel_complex)
         shape->kernels->quarter_turn(x, real_at(tile->conv2d, x, shape->window_turned),
                                      tile->needed_rows * shape->window_stride / 2);
-    lw_cpu_flaws2d_settle(tile);
+    if (!shape->has_weights)
+        lw_cpu_flaws2d_settle(tile);
     for (tile->kernel = tile->work->kernel; tile->kernel < tile->work->end_kernel; tile->kernel++)
         sum_tile(tile);
 }
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
-static void *window_row(const struct lw_cpu_tile2d *tile, int64_t row)
-{
-    return real_at(tile->conv2d, tile->window, row * tile->conv2d->shape.columns * tile->conv2d->shape.width);
-}
-
 /* Load the window, repair its flaws, and find its largest magnitude. */
 static double load_window(const struct lw_cpu_tile2d *tile)
 {
     double largest = 0;
     for (int64_t row = 0; row < tile->needed_rows; row++) {
-        lw_cpu_window2d_load(tile, row, window_row(tile, row));
-        largest = fmax(largest, inspect_row(tile, row, window_row(tile, row)));
+        lw_cpu_window2d_load(tile, row, window_row(tile, 0, row));
+        largest = fmax(largest, inspect_row(tile, row, window_row(tile, 0, row)));
     }
     return largest;
 }
@@ -498,6 +610,13 @@ static double inspect_rows(const struct lw_cpu_tile2d *tile, int64_t begin, int6
 static void inspect(struct lw_cpu_tile2d *tile)
 {
     lw_cpu_flaws2d_clear(tile);
+    if (tile->conv2d->shape.has_weights) {
+        /* Both windows have a like rms value in the transform, so that the error of either stays small beside it. */
+        load_weighted(tile);
+        tile->exponent = tile->rms[0] > tile->rms[1] ? ilogb(tile->rms[0] / tile->rms[1]) : 0;
+        tile->rms[0] = ldexp(tile->rms[0], -tile->exponent);
+        return;
+    }
     const double largest = tile->window ? load_window(tile) : inspect_rows(tile, 0, tile->needed_rows);
     tile->exponent = largest > 0 ? ilogb(largest) : 0;
 }
@@ -527,8 +646,8 @@ static void *find_row(const struct lw_cpu_tile2d *tile, int64_t row, void *memor
     const bool is_ready = row < tile->needed_rows && tile->exponent == 0 && !is_flawed(tile, row);
     if (tile->window && row < tile->needed_rows) {
         if (tile->exponent != 0)
-            shape->kernels->scale(window_row(tile, row), shape->columns * shape->width, -tile->exponent);
-        return window_row(tile, row);
+            shape->kernels->scale(window_row(tile, 0, row), shape->columns * shape->width, -tile->exponent);
+        return window_row(tile, 0, row);
     }
     const void *const stored = is_ready ? lw_cpu_window2d_stored(tile, row) : NULL;
     if (stored)
@@ -537,9 +656,10 @@ static void *find_row(const struct lw_cpu_tile2d *tile, int64_t row, void *memor
     return memory;
 }
 
-static void *points_row(const struct lw_cpu_tile2d *tile, int64_t row)
+static void *points_row(const struct lw_cpu_tile2d *tile, int plane, int64_t row)
 {
-    return real_at(tile->conv2d, tile->lane->x, 2 * row * tile->conv2d->fft->pitch);
+    const struct lw_cpu_fft2d *const fft = tile->conv2d->fft;
+    return real_at(tile->conv2d, tile->lane->x, 2 * (plane * fft->rows + row) * fft->pitch);
 }
 
 static void forward_row(const struct lw_cpu_tile2d *tiles, int64_t row)
@@ -548,10 +668,13 @@ static void forward_row(const struct lw_cpu_tile2d *tiles, int64_t row)
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     void *points = tiles->lane->row;
     if (row >= lw_max64(tiles[0].needed_rows, tiles[conv2d->n_tiles - 1].needed_rows)) {
-        k->fill(points_row(tiles, row), 2 * conv2d->fft->bins, 0);
+        for (int plane = 0; plane < lw_cpu_shape2d_planes(&conv2d->shape); plane++)
+            k->fill(points_row(tiles, plane, row), 2 * conv2d->fft->bins, 0);
         return;
     }
-    if (conv2d->n_tiles == 1 && tiles->window) {
+    if (conv2d->shape.has_weights) {
+        k->pack(find_row(&tiles[0], row, NULL), window_row(&tiles[0], 1, row), points, conv2d->shape.columns);
+    } else if (conv2d->n_tiles == 1 && tiles->window) {
         points = find_row(&tiles[0], row, points);
     } else if (conv2d->n_tiles == 1) {
         load_row(&tiles[0], row, points);
@@ -559,7 +682,7 @@ static void forward_row(const struct lw_cpu_tile2d *tiles, int64_t row)
         const void *const first = find_row(&tiles[0], row, tiles[0].y);
         k->pack(first, find_row(&tiles[1], row, tiles[1].y), points, conv2d->shape.columns);
     }
-    k->fft2d_row_forward(conv2d->fft, points, points_row(tiles, row));
+    k->fft2d_row_forward(conv2d->fft, points, points_row(tiles, 0, row));
 }
 
 /* Multiply the columns' spectra by a kernel's and transform them back: bins [begin, end) of all rows. With one kernel they have not
@@ -568,11 +691,25 @@ static void transform_columns(const struct lw_cpu_conv2d *conv2d, int kernel, co
                               int64_t end)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const void *const spectrum = conv2d->kernels[kernel].spectrum;
-    if (conv2d->shape.n_kernels == 1)
-        k->fft2d_columns(conv2d->fft, spectrum, lane->x, lane->between, begin, end);
-    else
-        k->fft2d_product(conv2d->fft, spectrum, lane->kept, lane->x, lane->between, begin, end);
+    const struct lw_cpu_fft2d *const fft = conv2d->fft;
+    for (int plane = 0; plane < lw_cpu_shape2d_planes(&conv2d->shape); plane++) {
+        const int64_t kept = 2 * plane * fft->rows * fft->bins;
+        const void *const spectrum = real_at(conv2d, conv2d->kernels[kernel].spectrum, kept);
+        void *const points = real_at(conv2d, lane->x, 2 * plane * fft->rows * fft->pitch);
+        if (conv2d->shape.n_kernels == 1)
+            k->fft2d_columns(fft, spectrum, points, lane->between, begin, end);
+        else
+            k->fft2d_product(fft, spectrum, real_at(conv2d, lane->kept, kept), points, lane->between, begin, end);
+    }
+}
+
+/* Transform the columns once, for several kernels. */
+static void keep_columns(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane, int64_t begin, int64_t end)
+{
+    const struct lw_cpu_fft2d *const fft = conv2d->fft;
+    for (int plane = 0; conv2d->shape.n_kernels > 1 && plane < lw_cpu_shape2d_planes(&conv2d->shape); plane++)
+        conv2d->shape.kernels->fft2d_forward(fft, real_at(conv2d, lane->x, 2 * plane * fft->rows * fft->pitch),
+                                             real_at(conv2d, lane->kept, 2 * plane * fft->rows * fft->bins), begin, end);
 }
 
 /* Transform a row back. @param outputs  set to each tile's outputs of the row */
@@ -581,11 +718,11 @@ static void inverse_row(const struct lw_cpu_tile2d *tiles, int64_t row, void *ou
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     char *const points = tiles->lane->row;
-    shape->kernels->fft2d_row_inverse(conv2d->fft, points_row(tiles, row + shape->kernel_rows - 1), points);
-    outputs[0] = real_at(conv2d, points, (conv2d->fft->is_real ? 1 : 2) * (shape->kernel_columns - 1));
-    if (conv2d->n_tiles == 1)
+    shape->kernels->fft2d_row_inverse(conv2d->fft, points_row(tiles, 0, row + shape->kernel_rows - 1), points);
+    outputs[0] = real_at(conv2d, points, (conv2d->fft->kind == LW_CPU_REAL_ROWS ? 1 : 2) * (shape->kernel_columns - 1));
+    if (conv2d->n_tiles == 1 && !shape->has_weights)
         return;
-    shape->kernels->unpack(outputs[0], tiles[0].y, tiles[1].y, shape->hop_columns);
+    shape->kernels->unpack(outputs[0], tiles[0].y, shape->has_weights ? b_of(conv2d, tiles[0].y) : tiles[1].y, shape->hop_columns);
     for (int i = 0; i < conv2d->n_tiles; i++)
         outputs[i] = tiles[i].y;
 }
@@ -631,17 +768,16 @@ static void run_transform(struct lw_cpu_tile2d *tiles)
     /* Tiles are scaled to a magnitude near 1. So a faint tile keeps its digits beside a bright one in the same transform, and none
      * leaves the range of numbers. If both are moderate and alike, there is nothing to scale. */
     const int first = tiles[0].exponent;
-    bool are_moderate = abs(first) <= MODERATE_EXPONENT;
+    bool are_moderate = abs(first) <= MODERATE_EXPONENT && !conv2d->shape.has_weights;
     for (int i = 0; i < conv2d->n_tiles; i++)
         are_moderate &= tiles[i].exponent == first;
     for (int i = 0; are_moderate && i < conv2d->n_tiles; i++)
         tiles[i].exponent = 0;
     for (int64_t row = 0; row < conv2d->shape.rows; row++)
         forward_row(tiles, row);
-    for (int i = 0; i < conv2d->n_tiles; i++)
+    for (int i = 0; !conv2d->shape.has_weights && i < conv2d->n_tiles; i++)
         lw_cpu_flaws2d_settle(&tiles[i]);
-    if (conv2d->shape.n_kernels > 1)
-        conv2d->shape.kernels->fft2d_forward(conv2d->fft, tiles->lane->x, tiles->lane->kept, 0, conv2d->fft->bins);
+    keep_columns(conv2d, tiles->lane, 0, conv2d->fft->bins);
     for (int k = tiles->work->kernel; k < tiles->work->end_kernel; k++)
         run_kernel(tiles, k);
 }
@@ -658,7 +794,8 @@ static struct lw_cpu_tile2d tile_of(const struct lw_cpu_work2d *work, const stru
     const int64_t row = work->begin + down * shape->hop_rows, column = across * shape->hop_columns;
     struct lw_cpu_tile2d tile = {
         .conv2d = conv2d, .work = work, .slot = slot, .lane = lane, .y = lane->y[which],
-        .window = shape->has_window ? lane->window[which] : NULL, .strengths = lane->strengths[which], .flaws = &lane->flaws[which],
+        .window = !shape->has_window ? NULL : shape->method == LW_CPU_CONV2D_TILES ? lane->window[which] : lane->x,
+        .strengths = lane->strengths[which], .flaws = &lane->flaws[which],
         .channel = work->channel + channel, .row = row, .column = column, .n_rows = lw_min64(shape->hop_rows, work->end - row),
         .n_columns = lw_min64(shape->hop_columns, c->output_columns - column),
         .window_row = slot->block.first + c->look_ahead_rows - (shape->kernel_rows - 1) + row,
@@ -727,14 +864,12 @@ static void padded_forward(const void *state, void *lane, const struct lw_slot *
         forward_row(tiles, row);
 }
 
-/* Transform the columns once, for several kernels. */
 static void padded_keep(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
 {
     const struct lw_cpu_conv2d *const conv2d = ((const struct padded2d *)state)->work->conv2d;
-    const struct lw_cpu_conv2d_lane *const own = lane;
     const int64_t strip = conv2d->fft->strip, n = conv2d->fft->bins / strip;
     (void)slot;
-    conv2d->shape.kernels->fft2d_forward(conv2d->fft, own->x, own->kept, first_of(n, task) * strip, first_of(n, task + 1) * strip);
+    keep_columns(conv2d, lane, first_of(n, task) * strip, first_of(n, task + 1) * strip);
 }
 
 static void padded_columns(const void *state, void *lane, const struct lw_slot *slot, int64_t task)

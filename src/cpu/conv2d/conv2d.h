@@ -9,6 +9,9 @@
  * the columns and one along the rows. Both work on tiles of any height, since an output is the same chain of operations in any
  * tile. TILES transforms windows of `rows` x `columns` pixels on a global grid. Two real windows go as one complex one: the kernel
  * is real, so that the inverse of the product holds one in its real and one in its imaginary part. A complex window goes by itself.
+ * Weights make two windows, of weighted pixels and of weights, which also go as one complex one. The spectra of the two are parted,
+ * since one is multiplied by the kernel's and the other by that of the kernel's square.
+ *
  * A bank of kernels shares the window, and with transforms its spectrum: each kernel has a product and an inverse of its own.
  * PADDED transforms the whole padded image, or bands of it: one window as wide as the image, on which all threads work in turns.
  *
@@ -31,6 +34,7 @@ struct lw_cpu_shape2d {
     int n_kernels;
     int width;                          /* reals of a working pixel */
     bool widens;                        /* real pixels in complex arithmetic */
+    bool has_weights;
     bool has_window;                    /* TILES: each lane keeps the window, since making it takes more than loading pixels */
     int64_t kernel_rows, kernel_columns;
     bool kernel_complex;
@@ -41,21 +45,27 @@ struct lw_cpu_shape2d {
     int pair_rows, pair_columns;        /* tiles of one transform, below and beside each other: 1 x 1, 1 x 2 or 2 x 1 */
     double cost;                        /* modelled nanoseconds per pixel, for all kernels */
 
-    /* DIRECT, SEPARABLE; in reals. window_stride: from row to row of a window. window_turned: from a pixel to its copy times i,
-     * which complex taps need; between_turned: the same for the row between the two passes. outputs_stride: from row to row of
-     * outputs, if several are made. */
+    /* DIRECT, SEPARABLE, windows of TILES; in reals. window_stride: from row to row of a window. window_turned: from a pixel to
+     * its copy times i, which complex taps need; between_turned: the same for the row between the two passes. outputs_stride:
+     * from row to row of outputs, if several are made. */
     int64_t window_stride, window_turned, between_turned, outputs_stride;
+    int64_t outputs;                    /* reals of a lane's outputs; with weights, rows A are followed by rows B this far on */
 };
 
 /** Choose method and sizes. LW_ECONFIG if the wanted algorithm does not fit the kernel. */
 int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err);
+
+/** Return the real images that a window consists of: 2 with weights. */
+static inline int lw_cpu_shape2d_planes(const struct lw_cpu_shape2d *shape) { return shape->has_weights ? 2 : 1; }
 
 static inline bool lw_cpu_shape2d_has_fft(const struct lw_cpu_shape2d *shape) { return shape->method >= LW_CPU_CONV2D_TILES; }
 
 /** Return the sizes of the transform. Only a padded image goes as real numbers: tiles go in pairs. */
 static inline struct lw_cpu_fft2d lw_cpu_shape2d_fft(const struct lw_cpu_shape2d *shape)
 {
-    return shape->kernels->fft2d_shape(shape->rows, shape->columns, shape->method == LW_CPU_CONV2D_PADDED && shape->width == 1);
+    const bool is_real = shape->method == LW_CPU_CONV2D_PADDED && shape->width == 1;
+    return shape->kernels->fft2d_shape(shape->rows, shape->columns, shape->has_weights ? LW_CPU_TWO_ROWS
+                                                                    : is_real ? LW_CPU_REAL_ROWS : LW_CPU_COMPLEX_ROWS);
 }
 
 /** Fill the plan: method and sizes in words, halo and grid; see op_plan of engine/engine.h. */
@@ -65,11 +75,13 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
 
 /* A kernel in the form of a method. The creator owns it. */
 struct lw_cpu_kernel2d {
-    struct lw_cpu_terms first, second;  /* DIRECT: first; SEPARABLE: along the columns, then along the rows */
-    void *spectrum;                     /* TILES, PADDED: see lw_cpu_fft2d */
+    struct lw_cpu_terms first, second;  /* DIRECT: first, with weights also the squares; SEPARABLE: along the columns, the rows */
+    void *spectrum;                     /* TILES, PADDED: see lw_cpu_fft2d; with weights also the spectrum of the squares */
     int exponent;                       /* outputs must still be multiplied by 2^exponent */
     double *sums;                       /* only with INTERPOLATE: [kernel_rows][kernel_columns + 1], running sums of each row */
     double sum;
+    double *taps;                       /* only with weights: divided by 2^exponent, in the order in which a window is read */
+    double norm;                        /* root of their sum of squares */
 };
 
 int64_t lw_cpu_kernel2d_bytes(const struct lw_cpu_shape2d *shape, enum lw_nan nan);
@@ -104,7 +116,7 @@ struct lw_cpu_conv2d_lane {
     char *repeated_row;                 /* [columns] stored pixels, only if the boundary repeats pixels of the image */
     float *sky;                         /* only with a background: [columns], and a row of the image if pixels are repeated */
     char *kept;                         /* several kernels: the spectrum of the window; PADDED: shared */
-    char *window[LW_CPU_CONV2D_PAIR];   /* one per tile if shape.has_window: [rows][columns] pixels */
+    char *window[LW_CPU_CONV2D_PAIR];   /* one per tile if shape.has_window: [planes][rows][window_stride] */
     double *strengths[LW_CPU_CONV2D_PAIR];      /* one per tile for the best kernel: [hop_rows][hop_columns]; PADDED: shared */
     char *y[LW_CPU_CONV2D_PAIR];        /* one per tile: a row of pixels, before and after, or the rows that are made at a time */
     struct lw_cpu_flaws2d flaws[LW_CPU_CONV2D_PAIR];
@@ -123,7 +135,7 @@ struct lw_cpu_conv2d {
     int n_tiles;                        /* tiles of a transform; 1 without transforms */
     int series, crossings, best_value, best_filter;     /* numbers of the products; -1: not wanted */
     double *noise;                      /* search: [n_channels of the whole data set][n_kernels] */
-    struct lw_mesh background;          /* tables NULL: none */
+    struct lw_mesh background, sigma;   /* tables NULL: none */
 };
 
 /* Work on a slot's block: all products, or the crossings of a part of it again. Rows count from the block's first: negative before
@@ -149,6 +161,8 @@ struct lw_cpu_tile2d {
     struct lw_cpu_flaws2d *flaws;
     int kernel;                         /* number of the kernel whose outputs are made */
     int exponent;                       /* pixels were divided by 2^exponent */
+    int unit;                           /* weights: sigmas were multiplied by 2^unit, and pixels, too */
+    double rms[2];                      /* weights: rms value of the window's weighted pixels, and of its weights */
     int64_t channel;                    /* channel of the block */
     int64_t row, column;                /* its first output: row of the block (negative: before it), column of the image */
     int64_t n_rows, n_columns;
@@ -165,6 +179,9 @@ void lw_cpu_window2d_load(const struct lw_cpu_tile2d *tile, int64_t row, void *r
  * type. Flaws are not repaired.
  * @return  NULL if the row must be loaded */
 const void *lw_cpu_window2d_stored(const struct lw_cpu_tile2d *tile, int64_t row);
+
+/** Load the weights, or sigmas, of row `row` of the window, for lw_cpu_kernels.take_weights; zeros where no pixels are. */
+void lw_cpu_window2d_load_weights(const struct lw_cpu_tile2d *tile, int64_t row, void *reals);
 
 /* ---- flaws (nan.c) ------------------------------------------------------------------------------------------------------ */
 
@@ -191,6 +208,10 @@ void lw_cpu_flaws2d_settle(const struct lw_cpu_tile2d *tile);
 
 /** Find the weights of the outputs of the tile's kernel, with INTERPOLATE. */
 void lw_cpu_flaws2d_take_kernel(const struct lw_cpu_tile2d *tile);
+
+/** Count the flaws of a window with weights, and find the outputs that no pixel with a weight makes.
+ * @param weights  the window's weights; NULL: there are no such outputs */
+void lw_cpu_flaws2d_settle_weights(const struct lw_cpu_tile2d *tile, const char *weights);
 
 /** Begin to apply the effect from row `row` of the outputs on. */
 void lw_cpu_flaws2d_begin(const struct lw_cpu_tile2d *tile, int64_t row);

@@ -11,6 +11,7 @@
 
 static int64_t n_parts(const struct lw_cpu_shape2d *shape) { return shape->kernel_complex ? 2 : 1; }
 
+/* Return the bytes of the spectrum of one plane. */
 static int64_t spectrum_bytes(const struct lw_cpu_shape2d *shape)
 {
     return shape->rows * lw_cpu_shape2d_fft(shape).bins * 2 * (int64_t)shape->kernels->real_bytes;
@@ -24,12 +25,13 @@ static int64_t terms_bytes(const struct lw_cpu_shape2d *shape, int64_t n_taps)
 int64_t lw_cpu_kernel2d_bytes(const struct lw_cpu_shape2d *shape, enum lw_nan nan)
 {
     const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns;
-    const int64_t sums = nan == LW_NAN_INTERPOLATE ? rows * (columns + 1) * (int64_t)sizeof(double) : 0;
+    const int64_t taps = shape->has_weights ? rows * columns * (int64_t)sizeof(double) : 0, planes = lw_cpu_shape2d_planes(shape);
+    const int64_t sums = taps + (nan == LW_NAN_INTERPOLATE ? rows * (columns + 1) * (int64_t)sizeof(double) : 0);
     switch (shape->method) {
     case LW_CPU_CONV2D_PADDED:
-    case LW_CPU_CONV2D_TILES: return sums + spectrum_bytes(shape);
+    case LW_CPU_CONV2D_TILES: return sums + planes * spectrum_bytes(shape);
     case LW_CPU_CONV2D_SEPARABLE: return sums + terms_bytes(shape, rows) + terms_bytes(shape, columns);
-    default: return sums + terms_bytes(shape, rows * columns);
+    default: return sums + planes * terms_bytes(shape, rows * columns);
     }
 }
 
@@ -71,7 +73,7 @@ static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, in
 }
 
 /* The taps are in the order in which a window is read, from above: the kernel's last row multiplies the window's first. */
-static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
+static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, int exponent, struct lw_cpu_terms *out,
                     struct lw_error *err)
 {
     const int64_t columns = shape->kernel_columns, n = shape->kernel_rows * columns, parts = n_parts(shape);
@@ -79,9 +81,9 @@ static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d 
     if (!taps)
         return LW_ESYSTEM;
     for (int64_t i = 0; i < n * parts; i++)
-        taps[i] = ldexp(c->kernel[(n - 1 - i / parts) * parts + i % parts], -kernel->exponent);
+        taps[i] = ldexp(c->kernel[(n - 1 - i / parts) * parts + i % parts], -exponent);
     const struct places at = {columns, 0, shape->window_stride, shape->width, shape->window_turned};
-    const int rc = make_terms(shape, taps, n, at, &kernel->first, err);
+    const int rc = make_terms(shape, taps, n, at, out, err);
     lw_free(taps);
     return rc;
 }
@@ -154,7 +156,7 @@ static int open_transform(const struct lw_cpu_shape2d *shape, struct transform *
 static void transform_rows(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, int exponent,
                            const struct transform *t)
 {
-    const double points = (double)(shape->rows * shape->columns);
+    const double points = (double)(shape->rows * shape->columns) * lw_cpu_shape2d_planes(shape);
     for (int64_t m = 0; m < shape->kernel_rows; m++) {
         double complex *const row = t->rows + m * shape->columns;
         for (int64_t n = 0; n < shape->kernel_columns; n++) {
@@ -165,21 +167,19 @@ static void transform_rows(const struct lw_conv2d_spec *c, const struct lw_cpu_s
     }
 }
 
-static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
+static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, int exponent, char *spectrum,
                          struct lw_error *err)
 {
     struct transform t;
-    int rc = open_transform(shape, &t, err);
-    if (rc == LW_OK && !(kernel->spectrum = lw_alloc((size_t)spectrum_bytes(shape), "the kernel's spectrum", err)))
-        rc = LW_ESYSTEM;
+    const int rc = open_transform(shape, &t, err);
     if (rc == LW_OK)
-        transform_rows(c, shape, kernel->exponent, &t);
+        transform_rows(c, shape, exponent, &t);
     const int64_t strip = t.fft.strip, n = shape->rows * strip;
     for (int64_t column = 0; rc == LW_OK && column < t.fft.bins; column += strip) {
         for (int64_t m = 0; m < shape->kernel_rows; m++)
             memcpy(t.strip + m * strip, t.rows + m * shape->columns + column, (size_t)strip * sizeof *t.strip);
         fftw_execute(t.strip_plan);
-        char *const to = (char *)kernel->spectrum + (size_t)(2 * column * shape->rows) * shape->kernels->real_bytes;
+        char *const to = spectrum + (size_t)(2 * column * shape->rows) * shape->kernels->real_bytes;
         shape->kernels->round_reals((const double *)t.out, to, 2 * n);
     }
     if (t.row_plan)
@@ -210,6 +210,61 @@ static int make_sums(const struct lw_conv2d_spec *c, struct lw_cpu_kernel2d *ker
     return LW_OK;
 }
 
+/* ---- weights -------------------------------------------------------------------------------------------------------- */
+
+/* Make the taps in the order in which a window is read, divided by 2^exponent, and their norm. */
+static int make_taps(const struct lw_conv2d_spec *c, struct lw_cpu_kernel2d *kernel, struct lw_error *err)
+{
+    const int64_t n = c->kernel_rows * c->kernel_columns;
+    kernel->taps = lw_alloc_array(n, sizeof *kernel->taps, "the kernel", err);
+    for (int64_t i = 0; kernel->taps && i < n; i++) {
+        kernel->taps[i] = ldexp(c->kernel[n - 1 - i], -kernel->exponent);
+        kernel->norm += kernel->taps[i] * kernel->taps[i];
+    }
+    kernel->norm = sqrt(kernel->norm);
+    return kernel->taps ? LW_OK : LW_ESYSTEM;
+}
+
+/* Square the kernel, divided by 2^exponent. */
+static int square(struct lw_conv2d_spec *c, int exponent, double **squares, struct lw_error *err)
+{
+    const int64_t n = c->kernel_rows * c->kernel_columns;
+    *squares = lw_alloc_array(n, sizeof **squares, "the kernel's squares", err);
+    for (int64_t i = 0; *squares && i < n; i++) {
+        const double tap = ldexp(c->kernel[i], -exponent);
+        (*squares)[i] = tap * tap;
+    }
+    c->kernel = *squares;
+    return *squares ? LW_OK : LW_ESYSTEM;
+}
+
+/* Make a kernel, or with weights its squares, as terms or spectrum. */
+static int make_plane(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, int exponent, int plane,
+                      struct lw_cpu_kernel2d *kernel, struct lw_error *err)
+{
+    if (shape->method == LW_CPU_CONV2D_DIRECT)
+        return make_sum(c, shape, exponent, plane == 0 ? &kernel->first : &kernel->second, err);
+    return make_spectrum(c, shape, exponent, (char *)kernel->spectrum + plane * spectrum_bytes(shape), err);
+}
+
+static int make_planes(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
+                       struct lw_error *err)
+{
+    const int64_t bytes = lw_cpu_shape2d_planes(shape) * spectrum_bytes(shape);
+    if (lw_cpu_shape2d_has_fft(shape) && !(kernel->spectrum = lw_alloc((size_t)bytes, "the kernel's spectrum", err)))
+        return LW_ESYSTEM;
+    int rc = make_plane(c, shape, kernel->exponent, 0, kernel, err);
+    if (rc || !shape->has_weights)
+        return rc;
+    struct lw_conv2d_spec squared = *c;
+    double *squares;
+    if ((rc = make_taps(c, kernel, err)) == LW_OK && (rc = square(&squared, kernel->exponent, &squares, err)) == LW_OK) {
+        rc = make_plane(&squared, shape, 0, 1, kernel, err);
+        lw_free(squares);
+    }
+    return rc;
+}
+
 int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, int number,
                            struct lw_cpu_kernel2d *out, struct lw_error *err)
 {
@@ -219,14 +274,9 @@ int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_sh
     one.kernel += number * n;
     const int exponent = exponent_of(c->kernel, n), harmless = 40;
     /* direct sums need a largest tap near 1 only if numbers might leave the range */
-    const bool is_kept = shape->method == LW_CPU_CONV2D_DIRECT && abs(exponent) < harmless;
+    const bool is_kept = shape->method == LW_CPU_CONV2D_DIRECT && !shape->has_weights && abs(exponent) < harmless;
     struct lw_cpu_kernel2d kernel = {.exponent = is_kept ? 0 : exponent};
-    int rc;
-    switch (shape->method) {
-    case LW_CPU_CONV2D_DIRECT: rc = make_sum(c, shape, &kernel, err); break;
-    case LW_CPU_CONV2D_SEPARABLE: rc = make_passes(c, shape, &kernel, err); break;
-    default: rc = make_spectrum(c, shape, &kernel, err);
-    }
+    int rc = shape->method == LW_CPU_CONV2D_SEPARABLE ? make_passes(c, shape, &kernel, err) : make_planes(c, shape, &kernel, err);
     if (rc == LW_OK && spec->nan == LW_NAN_INTERPOLATE)
         rc = make_sums(c, &kernel, err);
     if (rc)
@@ -245,5 +295,6 @@ void lw_cpu_kernel2d_release(struct lw_cpu_kernel2d *kernel)
     }
     lw_free(kernel->spectrum);
     lw_free(kernel->sums);
+    lw_free(kernel->taps);
     *kernel = (struct lw_cpu_kernel2d){0};
 }

@@ -4,12 +4,18 @@
 #include <math.h>
 #include <string.h>
 
+/* Integers have no flaws, but their weights may have. */
+static bool has_flaws(const struct lw_op_spec *spec)
+{
+    return !lw_scalar_is_integer(spec->input.scalar) || spec->conv2d.weights != LW_WEIGHTS_NONE;
+}
+
 int64_t lw_cpu_flaws2d_lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
                                struct lw_cpu_flaws2d *flaws)
 {
     const int64_t weights = spec->nan == LW_NAN_INTERPOLATE ? shape->hop_rows * shape->hop_columns * (int64_t)sizeof(double) : 0;
     struct lw_cpu_arena arena = {.base = memory};
-    if (lw_scalar_is_integer(spec->input.scalar))
+    if (!has_flaws(spec))
         return 0;
     flaws->map = lw_cpu_take(&arena, lw_round_up(shape->rows * shape->columns, LW_ALIGNMENT));
     flaws->is_flawed = lw_cpu_take(&arena, lw_round_up(shape->rows, LW_ALIGNMENT));
@@ -21,7 +27,7 @@ int64_t lw_cpu_flaws2d_lay_out_own(const struct lw_op_spec *spec, const struct l
                                    struct lw_cpu_flaws2d *flaws)
 {
     struct lw_cpu_arena arena = {.base = memory};
-    if (lw_scalar_is_integer(spec->input.scalar))
+    if (!has_flaws(spec))
         return 0;
     flaws->touched = lw_cpu_take(&arena, lw_round_up(shape->hop_columns, LW_ALIGNMENT));
     flaws->hits = lw_cpu_take(&arena, lw_round_up(shape->hop_columns * (int64_t)sizeof(int32_t), LW_ALIGNMENT));
@@ -147,11 +153,30 @@ void lw_cpu_flaws2d_settle(const struct lw_cpu_tile2d *tile)
             dilate(flaws->map + row * shape->columns, shape->hop_columns, shape->kernel_columns);
 }
 
+/* The map is then that of the pixels with a weight, instead of the flaws. */
+void lw_cpu_flaws2d_settle_weights(const struct lw_cpu_tile2d *tile, const char *weights)
+{
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    struct lw_cpu_flaws2d *const flaws = tile->flaws;
+    if (flaws->any)
+        count(tile);
+    if (!weights)
+        lw_cpu_flaws2d_clear(tile);
+    for (int64_t row = 0; weights && row < tile->needed_rows; row++) {
+        uint8_t *const map = flaws->map + row * shape->columns;
+        shape->kernels->mark_weights(weights + (size_t)(row * shape->window_stride) * shape->kernels->real_bytes, map,
+                                     tile->needed_columns);
+        dilate(map, tile->n_columns, shape->kernel_columns);
+        flaws->is_flawed[row] = 1;
+        flaws->any = true;
+    }
+}
+
 void lw_cpu_flaws2d_take_kernel(const struct lw_cpu_tile2d *tile)
 {
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
     struct lw_cpu_flaws2d *const flaws = tile->flaws;
-    if (!flaws->any || tile->conv2d->spec.nan != LW_NAN_INTERPOLATE)
+    if (!flaws->any || tile->conv2d->spec.nan != LW_NAN_INTERPOLATE || shape->has_weights)
         return;
     memset(flaws->weights, 0, (size_t)(shape->hop_rows * shape->hop_columns) * sizeof *flaws->weights);
     for (int64_t row = 0; row < tile->needed_rows; row++)
@@ -175,16 +200,16 @@ void lw_cpu_flaws2d_apply(const struct lw_cpu_tile2d *tile, int64_t row, void *o
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
     const struct lw_cpu_flaws2d *const flaws = tile->flaws;
     const enum lw_nan nan = tile->conv2d->spec.nan;
-    if (!flaws->any || nan == LW_NAN_ZERO)
+    if (!flaws->any || (nan == LW_NAN_ZERO && !shape->has_weights))
         return;
-    if (nan == LW_NAN_INTERPOLATE) {
+    if (nan == LW_NAN_INTERPOLATE && !shape->has_weights) {
         if (outputs)
             shape->kernels->weigh(outputs, flaws->weights + row * shape->hop_columns, tile->n_columns, shape->width);
         return;
     }
     add_hits(tile, row + shape->kernel_rows - 1, 1);
     for (int64_t j = 0; outputs && j < tile->n_columns; j++)
-        flaws->touched[j] = flaws->hits[j] > 0;
+        flaws->touched[j] = (flaws->hits[j] > 0) != shape->has_weights;
     if (outputs)
         shape->kernels->blank(outputs, flaws->touched, tile->n_columns, shape->width);
     add_hits(tile, row, -1);

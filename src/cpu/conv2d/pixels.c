@@ -10,13 +10,17 @@ static void *pixel_at(const struct lw_cpu_shape2d *shape, void *reals, int64_t p
     return (char *)reals + (size_t)(pixel * shape->width) * shape->kernels->real_bytes;
 }
 
-static const char *stored_row(const struct lw_cpu_tile2d *tile, int64_t row)
+/* Return the place of the window's row among the rows of the slot. */
+static int64_t row_number(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const struct lw_op_plan *const plan = &tile->conv2d->plan;
+    return tile->channel * (plan->halo + tile->slot->block.count) + plan->before + tile->row + row;
+}
+
+static const char *stored_row(const struct lw_cpu_tile2d *tile, int64_t row)
+{
     const struct lw_op_spec *const spec = &tile->conv2d->spec;
-    const int64_t slot_rows = plan->halo + tile->slot->block.count, first = plan->before + tile->row;
-    const int64_t index = (tile->channel * slot_rows + first + row) * spec->conv2d.columns;
-    return (const char *)tile->slot->input + (size_t)index * lw_type_bytes(spec->input);
+    return (const char *)tile->slot->input + (size_t)(row_number(tile, row) * spec->conv2d.columns) * lw_type_bytes(spec->input);
 }
 
 static void convert(const struct lw_cpu_conv2d *conv2d, const char *stored, int64_t n, void *to)
@@ -108,6 +112,28 @@ const void *lw_cpu_window2d_stored(const struct lw_cpu_tile2d *tile, int64_t row
     if (!is_working || shape->columns > tile->needed_columns || !has_columns(tile) || !has_row(tile, row))
         return NULL;
     return stored_row(tile, row) + (size_t)tile->window_column * lw_type_bytes(spec->input);
+}
+
+void lw_cpu_window2d_load_weights(const struct lw_cpu_tile2d *tile, int64_t row, void *reals)
+{
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    const struct lw_conv2d_spec *const c = &conv2d->spec.conv2d;
+    const int64_t first = tile->window_column, begin = lw_max64(-first, 0);
+    const int64_t end = lw_min64(c->columns - first, tile->needed_columns), n = end - begin;
+    shape->kernels->fill(reals, shape->columns, 0);
+    if (!has_row(tile, row) || n <= 0)
+        return;
+    const bool is_mesh = c->weights == LW_WEIGHTS_MESH;
+    const struct lw_type type = is_mesh ? (struct lw_type){.scalar = LW_FLOAT32} : c->map;
+    const void *from = tile->lane->sky;
+    if (is_mesh)
+        lw_mesh_row(&conv2d->sigma, tile->slot->block.channel + tile->channel, tile->window_row + row, first + begin, n,
+                    tile->lane->sky);
+    else
+        from = (const char *)tile->slot->map + (size_t)(row_number(tile, row) * c->columns + first + begin) * lw_type_bytes(type);
+    const struct lw_cpu_panel panel = lw_cpu_panel_of(type, 1, n);
+    lw_cpu_load(shape->kernels, &panel, false, from, pixel_at(shape, reals, begin));
 }
 
 void lw_cpu_window2d_load(const struct lw_cpu_tile2d *tile, int64_t row, void *reals)

@@ -112,8 +112,7 @@ static inline vector mirrored(vector v)
     return (vector)((indices)__builtin_shuffle(v, order) ^ signs);
 }
 
-/* out[j] = conj(in[n - 1 - j]) */
-static void mirror_run(const real *in, real *out, int64_t n)
+void KERNEL(lw_mirror_run)(const real *in, real *out, int64_t n)
 {
     const int64_t step = VECTOR_BYTES / (2 * (int64_t)sizeof(real));
     int64_t j = 0;
@@ -132,9 +131,9 @@ void KERNEL(lw_mirror)(const struct lw_cpu_fft *fft, const void *z, void *r)
     real *const out = r;
     out[0] = in[0];
     out[1] = -in[1];
-    mirror_run(in + 2, out + 2, fft->columns - 1);
+    KERNEL(lw_mirror_run)(in + 2, out + 2, fft->columns - 1);
     for (int64_t k1 = 1; k1 < fft->rows; k1++)
-        mirror_run(in + 2 * fft->columns * (fft->rows - k1), out + 2 * fft->columns * k1, fft->columns);
+        KERNEL(lw_mirror_run)(in + 2 * fft->columns * (fft->rows - k1), out + 2 * fft->columns * k1, fft->columns);
 }
 
 void KERNEL(lw_widen)(void *x, int64_t n)

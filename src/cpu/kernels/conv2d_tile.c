@@ -11,16 +11,16 @@
 
 struct tile {
     struct lw_cpu_fft2d shape;          /* comes first: the callers' view of the struct */
-    FFTW(plan) forward_row, inverse_row;        /* plans of real numbers if shape.is_real */
+    FFTW(plan) forward_row, inverse_row;        /* plans of real numbers with LW_CPU_REAL_ROWS */
     FFTW(plan) forward_strip, inverse_strip;
 };
 
-struct lw_cpu_fft2d KERNEL(lw_fft2d_shape)(int64_t rows, int64_t columns, bool is_real)
+struct lw_cpu_fft2d KERNEL(lw_fft2d_shape)(int64_t rows, int64_t columns, enum lw_cpu_fft2d_rows kind)
 {
     const int64_t line = LW_ALIGNMENT / (int64_t)sizeof(FFTW(complex)), strip = 2 * line;
-    const int64_t bins = is_real ? lw_round_up(columns / 2 + 1, strip) : columns;
+    const int64_t bins = kind == LW_CPU_COMPLEX_ROWS ? columns : lw_round_up(columns / 2 + 1, strip);
     return (struct lw_cpu_fft2d){
-        .rows = rows, .columns = columns, .bins = bins, .pitch = bins + line, .strip = strip, .is_real = is_real,
+        .rows = rows, .columns = columns, .bins = bins, .pitch = bins + line, .strip = strip, .kind = kind,
     };
 }
 
@@ -40,12 +40,14 @@ int KERNEL(lw_fft2d_create)(const struct lw_cpu_fft2d *shape, void *row, void *p
         return LW_ESYSTEM;
     tile->shape = *shape;
     FFTW(forget_wisdom)();              /* earlier plans must not change these */
-    if (shape->is_real) {
+    const bool are_two = shape->kind == LW_CPU_TWO_ROWS;
+    void *const other = are_two ? (FFTW(complex) *)row + columns : points;
+    if (shape->kind == LW_CPU_REAL_ROWS) {
         tile->forward_row = FFTW(plan_dft_r2c_1d)(columns, row, points, FFTW_ESTIMATE);
         tile->inverse_row = FFTW(plan_dft_c2r_1d)(columns, points, row, FFTW_ESTIMATE);
     } else {
-        tile->forward_row = FFTW(plan_dft_1d)(columns, row, points, FFTW_FORWARD, FFTW_ESTIMATE);
-        tile->inverse_row = FFTW(plan_dft_1d)(columns, points, row, FFTW_BACKWARD, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
+        tile->forward_row = FFTW(plan_dft_1d)(columns, row, other, FFTW_FORWARD, FFTW_ESTIMATE);
+        tile->inverse_row = FFTW(plan_dft_1d)(columns, other, row, FFTW_BACKWARD, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
     }
     tile->forward_strip = plan_strip(shape, points, shape->pitch, strip, shape->strip, FFTW_FORWARD);
     tile->inverse_strip = plan_strip(shape, strip, shape->strip, points, shape->pitch, FFTW_BACKWARD);
@@ -69,22 +71,61 @@ void KERNEL(lw_fft2d_destroy)(struct lw_cpu_fft2d *shape)
     lw_free(tile);
 }
 
+/* Return the bins of a real row that are not mirrors of others: 0 .. columns / 2. */
+static int64_t n_half(const struct lw_cpu_fft2d *shape) { return shape->columns / 2 + 1; }
+
+/* The spectrum z of a + i b holds 2 a = z + r and 2 i b = z - r, where r is z mirrored and conjugated. */
+static void part_row(const struct lw_cpu_fft2d *shape, const real *restrict z, real *restrict r, real *restrict a)
+{
+    real *const restrict b = a + 2 * shape->rows * shape->pitch;
+    const int64_t n = n_half(shape);
+    r[0] = z[0];
+    r[1] = -z[1];
+    KERNEL(lw_mirror_run)(z + 2 * (shape->columns - n + 1), r + 2, n - 1);
+    for (int64_t i = 0; i < 2 * n; i++) {
+        a[i] = z[i] + r[i];
+        b[i] = z[i] - r[i];
+    }
+    for (int64_t i = 2 * n; i < 2 * shape->bins; i++)
+        a[i] = b[i] = 0;
+}
+
+/* The way back. Bin 0 and bin columns / 2 are their own mirrors. */
+static void join_row(const struct lw_cpu_fft2d *shape, const real *restrict a, real *restrict r, real *restrict z)
+{
+    const real *const restrict b = a + 2 * shape->rows * shape->pitch;
+    const int64_t n = n_half(shape);
+    for (int64_t i = 0; i < 2 * n; i++) {
+        z[i] = a[i] + b[i];
+        r[i] = a[i] - b[i];
+    }
+    KERNEL(lw_mirror_run)(r + 2, z + 2 * n, shape->columns - n);
+}
+
 void KERNEL(lw_fft2d_row_forward)(const struct lw_cpu_fft2d *shape, void *row, void *tile_row)
 {
     const FFTW(plan) plan = ((const struct tile *)shape)->forward_row;
-    if (shape->is_real)
-        FFTW(execute_dft_r2c)(plan, row, tile_row);
-    else
-        FFTW(execute_dft)(plan, row, tile_row);
+    FFTW(complex) *const other = (FFTW(complex) *)row + shape->columns;
+    switch (shape->kind) {
+    case LW_CPU_COMPLEX_ROWS: FFTW(execute_dft)(plan, row, tile_row); break;
+    case LW_CPU_REAL_ROWS: FFTW(execute_dft_r2c)(plan, row, tile_row); break;
+    case LW_CPU_TWO_ROWS:
+        FFTW(execute_dft)(plan, row, other);
+        part_row(shape, (const real *)other, row, tile_row);
+    }
 }
 
 void KERNEL(lw_fft2d_row_inverse)(const struct lw_cpu_fft2d *shape, void *tile_row, void *row)
 {
     const FFTW(plan) plan = ((const struct tile *)shape)->inverse_row;
-    if (shape->is_real)
-        FFTW(execute_dft_c2r)(plan, tile_row, row);
-    else
-        FFTW(execute_dft)(plan, tile_row, row);
+    FFTW(complex) *const other = (FFTW(complex) *)row + shape->columns;
+    switch (shape->kind) {
+    case LW_CPU_COMPLEX_ROWS: FFTW(execute_dft)(plan, tile_row, row); break;
+    case LW_CPU_REAL_ROWS: FFTW(execute_dft_c2r)(plan, tile_row, row); break;
+    case LW_CPU_TWO_ROWS:
+        join_row(shape, tile_row, row, (real *)other);
+        FFTW(execute_dft)(plan, other, row);
+    }
 }
 
 static inline void multiply_here(const real *restrict h, real *restrict z, int64_t n)

@@ -41,12 +41,15 @@ struct lw_cpu_fft {
     int64_t strip;                  /* columns of a strip; 0: fft_strip cannot be used */
 };
 
+/* The rows of a tile: complex numbers, real ones, or the real rows a and b of two tiles as one complex row a + i b. */
+enum lw_cpu_fft2d_rows { LW_CPU_COMPLEX_ROWS, LW_CPU_REAL_ROWS, LW_CPU_TWO_ROWS };
+
 /* A tile of rows x columns complex numbers, `pitch` numbers from row to row. The spectrum is stored in strips of `strip` columns:
  * bin (k, l) is at ((l / strip) * rows + k) * strip + l % strip. `bins`, a multiple of `strip`, is `columns`, or for rows of real
- * numbers columns / 2 + 1 rounded up. */
+ * numbers columns / 2 + 1 rounded up. Of two tiles, the second follows the first: 2 a and 2 i b are transformed, each alone. */
 struct lw_cpu_fft2d {
     int64_t rows, columns, bins, pitch, strip;
-    bool is_real;
+    enum lw_cpu_fft2d_rows kind;
 };
 
 /* A filter in the time domain: y[i] = sum over t of taps[t] * x[i + offsets[t]]. */
@@ -154,8 +157,9 @@ struct lw_cpu_kernels {
     void (*fft_inverse)(const struct lw_cpu_fft *fft, void *work, void *x);
     const void *(*fft_strip)(const struct lw_cpu_fft *fft, void *work, int64_t strip);
 
-    /* ---- tiles, unscaled; buffers: row[columns], points[rows * pitch] (the tile), strip[rows * shape.strip] ---- */
-    struct lw_cpu_fft2d (*fft2d_shape)(int64_t rows, int64_t columns, bool is_real);
+    /* ---- tiles, unscaled; buffers: row[columns] (two tiles: [2 x columns]), points[rows * pitch] (the tile),
+     * strip[rows * shape.strip] ---- */
+    struct lw_cpu_fft2d (*fft2d_shape)(int64_t rows, int64_t columns, enum lw_cpu_fft2d_rows kind);
     int (*fft2d_create)(const struct lw_cpu_fft2d *shape, void *row, void *points, void *strip, struct lw_cpu_fft2d **tile,
                         struct lw_error *err);
     void (*fft2d_destroy)(struct lw_cpu_fft2d *tile);           /* accepts NULL */
@@ -173,6 +177,18 @@ struct lw_cpu_kernels {
     void (*unpack)(const void *z, void *re, void *im, int64_t n);
     void (*subtract)(void *x, const float *values, int64_t n, int width);   /* x -= values, in the real parts */
     void (*weigh)(void *y, const double *weights, int64_t n, int width);    /* multiply n working samples by their weights */
+
+    /* ---- pixels x and their weights ---- */
+    /* Make v of sigma or of the weight: 1 / sigma, or the weight; 0 where the pixel has none (engine/engine.h). Return how many. */
+    int64_t (*take_weights)(const void *x, void *v, int64_t n, bool is_sigma);
+    void (*mark_weights)(const void *v, uint8_t *map, int64_t n);           /* map = v > 0 */
+    /* Turn x and v into the weighted pixel and its weight, for a sigma in units of 2^-exponent and x in the same unit. Add their
+     * squares to two sums. Pixels out of range become 0. */
+    void (*weigh_pixels)(void *x, void *v, int64_t n, bool is_sigma, int exponent, double squares[2]);
+    bool (*divide_by_root)(void *a, const void *b, int64_t n, double least);        /* a /= sqrt(b); whether a b is below `least` */
+    /* Set two sums over rows x columns pixels: of taps[] x and of taps[]^2 v. stride: reals from row to row. */
+    void (*weighted_sum)(const double *taps, int64_t rows, int64_t columns, const void *x, const void *v, int64_t stride,
+                         double sums[2]);
 };
 
 /* Return samples of a stored type as a panel: a complex sample is two scalars. */

@@ -60,7 +60,8 @@ typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, a
     X(quarter_turn) X(mirror) X(round_reals) X(interpolate) X(sum) X(next_crossing) X(keep_best) X(measure)              \
     X(fft_create) X(fft_destroy) X(fft_bytes) X(fft_shape) X(fft_forward) X(fft_multiply) X(fft_inverse) X(fft_strip)    \
     X(fft2d_shape) X(fft2d_create) X(fft2d_destroy) X(fft2d_row_forward) X(fft2d_row_inverse) X(fft2d_columns)           \
-    X(fft2d_forward) X(fft2d_product) X(pack) X(unpack) X(subtract) X(weigh)
+    X(fft2d_forward) X(fft2d_product) X(pack) X(unpack) X(subtract) X(weigh) X(take_weights) X(mark_weights)             \
+    X(weigh_pixels) X(divide_by_root) X(weighted_sum)
 
 #define X(name) __typeof__(*((struct lw_cpu_kernels *)0)->name) KERNEL(lw_##name);
 LW_CPU_KERNELS(X)
@@ -69,4 +70,6 @@ LW_CPU_KERNELS(X)
 /* out = a b, and out = a in + b mirrored, of n complex numbers. */
 void KERNEL(lw_multiply)(const real *a, const real *b, real *out, int64_t n);
 void KERNEL(lw_multiply_packed)(const real *a, const real *b, const real *in, const real *mirrored, real *out, int64_t n);
+/* out[j] = conj(in[n - 1 - j]) for n complex numbers. */
+void KERNEL(lw_mirror_run)(const real *in, real *out, int64_t n);
 extern lw_cpu_make_fn *const KERNEL(lw_make)[LW_POST_KINDS];
