@@ -39,6 +39,18 @@ static double memory_seconds(const struct lw_op_spec *spec)
     return ((double)lw_type_bytes(spec->input) + reals * real) / memory_rate;
 }
 
+/* Seconds per output of the passes before and behind the convolutions (weigh.cu). */
+static double pixel_seconds(const struct lw_op_spec *spec)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    const bool has_weights = c->weights != LW_WEIGHTS_NONE;
+    if (!has_weights && !c->background)
+        return 0;
+    const double real = spec->precision == LW_DOUBLE ? 8 : 4, map = lw_op_has_map(spec) ? (double)lw_type_bytes(c->map) : 0;
+    const double before = (double)lw_type_bytes(spec->input) + map + (has_weights ? 2 : 1) * real;
+    return (before / (double)c->n_kernels + (has_weights ? 4 : 0) * real) / memory_rate;
+}
+
 /* ---- strips ---------------------------------------------------------------------------------------------------------- */
 
 enum { MOST_ROWS = 128 };
@@ -217,6 +229,18 @@ static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_c
     return spec->precision == LW_DOUBLE ? 16 : grid->columns == 64 ? 2.85 : 14.8;
 }
 
+/* The plan for tiles that are transformed once for several kernels (bank.cuh). Its times are not measured but derived, for one
+ * multiprocessor, from the passes through shared memory, the arithmetic, and the stores. */
+static struct lw_conv2d_plan shared_tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
+{
+    struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid, .shares_transforms = true};
+    const int kernels = spec->conv2d.n_kernels, each = lw_conv2d_at_a_time(&plan, kernels);
+    const double forward = 9e-6 / each, back = 6.5e-6;
+    const int64_t most = lw_divide_up(n_transforms(spec, grid), MULTIPROCESSORS);
+    plan.seconds = (tile_seconds + (forward + back) * (double)most) / n_outputs(spec);
+    return plan;
+}
+
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid};
@@ -283,6 +307,11 @@ static void choose_tile(const struct lw_device *device, const struct lw_op_spec 
         if (lw_conv2d_tile_shared_bytes(spec->precision, t->rows, t->columns) > device->shared_bytes ||
             !cut(spec, t->rows, t->columns, &grid))
             continue;
+        if (lw_conv2d_tile_is_shared(t->rows, t->columns)) {
+            if (spec->conv2d.n_kernels > 1)
+                keep_cheaper(shared_tile(spec, &grid), best);
+            continue;
+        }
         if (is_large(&grid))
             lw_conv2d_align(&spec->conv2d, &grid);
         keep_cheaper(tile(spec, &grid), best);
@@ -371,12 +400,9 @@ static int take_cheapest(const struct lw_device *device, const struct lw_op_spec
     return LW_OK;
 }
 
-int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
-                     struct lw_error *err)
+static int choose_method(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
+                         struct lw_error *err)
 {
-    assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
-    if (spec->conv2d.n_kernels > 1 || spec->conv2d.background || spec->conv2d.weights != LW_WEIGHTS_NONE)
-        return lw_fail(err, LW_ECONFIG, "banks of kernels, a mesh, and weights run on the cpu engine only: use --engine cpu");
     switch (spec->conv2d.algorithm) {
     case LW_CONV2D_ALGORITHM_DIRECT: *plan = direct(spec); return LW_OK;
     case LW_CONV2D_ALGORITHM_PADDED: *plan = padded(spec, NULL); return LW_OK;
@@ -385,6 +411,22 @@ int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *sp
     case LW_CONV2D_ALGORITHM_FULL: return take_transform(device, spec, plan, err);
     default: return take_cheapest(device, spec, plan, err);
     }
+}
+
+int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
+                     struct lw_error *err)
+{
+    assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    if (is_complex(spec) && c->weights != LW_WEIGHTS_NONE)
+        return lw_fail(err, LW_ECONFIG, "weights are for real images and kernels, and the %s complex: leave the weights out",
+                       spec->input.is_complex ? "image is" : "kernel is");
+    if (spec->input.is_complex && c->background)
+        return lw_fail(err, LW_ECONFIG, "a background mesh is for real images, and the image is complex: leave the mesh out");
+    const int rc = choose_method(device, spec, plan, err);
+    if (rc == LW_OK)
+        plan->seconds = plan->seconds * (c->weights != LW_WEIGHTS_NONE ? 2 : 1) + pixel_seconds(spec);
+    return rc;
 }
 
 /* ---- in words ---------------------------------------------------------------------------------------------------- */
@@ -411,8 +453,9 @@ void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_sp
                  g->columns, g->hop_rows);
         return;
     default:
-        snprintf(text, size, "overlap-save on tiles of %" PRId64 " x %" PRId64 " %s, hop %" PRId64 " x %" PRId64 "%s",
+        snprintf(text, size, "overlap-save on tiles of %" PRId64 " x %" PRId64 " %s, hop %" PRId64 " x %" PRId64 "%s%s",
                  g->rows, g->columns, plan->method == LW_CONV2D_TILES ? "in shared memory" : "in three passes", g->hop_rows,
-                 g->hop_columns, is_complex(spec) || plan->method == LW_CONV2D_TILES ? "" : ", two real ones as one complex");
+                 g->hop_columns, is_complex(spec) || plan->method == LW_CONV2D_TILES ? "" : ", two real ones as one complex",
+                 plan->shares_transforms ? ", transformed once for several kernels" : "");
     }
 }

@@ -1,4 +1,5 @@
-/* find.cu - finds crossings in images. A warp takes 1024 neighbouring pixels of a row: coalesced, one set of divisions per run. */
+/* find.cu - finds crossings in images, and the best kernel of each pixel. A warp takes 1024 neighbouring pixels of a row:
+ * coalesced, one set of divisions per run. */
 #include "gpu/conv2d/launch.h"
 #include "gpu/device/search.cuh"
 
@@ -10,42 +11,90 @@ __host__ __device__ static inline int64_t runs_of(const lw_conv2d_search &s)
     return (s.columns + run_columns - 1) / run_columns;
 }
 
-template <class Value>
+template <class Value, bool HAS_ERRORS>
 LW_DEVICE void look_at(const lw_conv2d_search &s, int64_t channel, int64_t row, int64_t column, RealPart<Value> scale)
 {
-    const Value y = static_cast<const Value *>(s.image)[(channel * s.count + row) * s.columns + column];
+    const int64_t at = (channel * s.count + row) * s.columns + column;
+    const Value y = static_cast<const Value *>(s.image)[at];
     if (!crosses(y, scale) || !has_sign(s.sign, real_of(y)))
         return;
     const unsigned long long place = atomicAdd(s.n_rows, 1ull);
     const int32_t image = static_cast<int32_t>(s.channel + channel);
     if (place < static_cast<unsigned long long>(s.most_rows))
-        s.rows[place] = lw_crossing{s.first_row + row, image, 0, column, real_of(y), imaginary_of(y)};
+        s.rows[place] = lw_crossing{s.first_row + row, image, s.kernel, column, real_of(y),
+                                    HAS_ERRORS ? static_cast<const RealPart<Value> *>(s.errors)[at] : imaginary_of(y)};
 }
 
-template <class Value> __global__ void find_crossings(lw_conv2d_search s)
+/* Call `each(channel, row, column, scale)` for the pixels to search. */
+template <class Value, class Each> LW_DEVICE void for_pixels(const lw_conv2d_search &s, Each each)
 {
     const int64_t runs = runs_of(s), n_rows = s.end - s.begin, warps = int64_t(gridDim.x) * (block_threads / warp);
     for (int64_t i = (int64_t(blockIdx.x) * block_threads + threadIdx.x) / warp; i < s.n_channels * n_rows * runs; i += warps) {
         const int64_t line = i / runs, channel = line / n_rows, row = s.begin + line % n_rows, first = i % runs * run_columns;
         const int64_t end = first + run_columns < s.columns ? first + run_columns : s.columns;
-        const RealPart<Value> scale = static_cast<const RealPart<Value> *>(s.scales)[s.channel + channel];
+        const RealPart<Value> scale =
+            static_cast<const RealPart<Value> *>(s.scales)[(s.channel + channel) * s.n_kernels + s.kernel];
         for (int64_t column = first + threadIdx.x % warp; column < end; column += warp)
-            look_at<Value>(s, channel, row, column, scale);
+            each(channel, row, column, scale);
     }
 }
 
-template <class Value> static cudaError_t find(const lw_conv2d_search &s, cudaStream_t stream)
+template <class Value, bool HAS_ERRORS> __global__ void find_crossings(lw_conv2d_search s)
+{
+    for_pixels<Value>(s, [&](int64_t channel, int64_t row, int64_t column, RealPart<Value> scale) {
+        look_at<Value, HAS_ERRORS>(s, channel, row, column, scale);
+    });
+}
+
+template <class Value> __global__ void keep_best(lw_conv2d_search s, Value *values, int32_t *kernels)
+{
+    for_pixels<Value>(s, [&](int64_t channel, int64_t row, int64_t column, RealPart<Value> scale) {
+        const RealPart<Value> *const scales = static_cast<const RealPart<Value> *>(s.scales) + (s.channel + channel) * s.n_kernels;
+        const Value y = static_cast<const Value *>(s.image)[(channel * s.count + row) * s.columns + column];
+        const int64_t at = (channel * (s.end - s.begin) + row - s.begin) * s.columns + column;
+        const int before = s.kernel > 0 ? kernels[at] : -1;
+        const double strongest = before >= 0 ? strength_of(values[at], scales[before], s.sign) : -CUDART_INF;
+        const bool is_better = strength_of(y, scale, s.sign) > strongest;
+        if (is_better || s.kernel == 0) {
+            values[at] = is_better ? y : not_a_number<Value>();
+            kernels[at] = is_better ? s.kernel : -1;
+        }
+    });
+}
+
+/* Call start(value, blocks), which launches: value has the type of the pixels. */
+template <class Start> static cudaError_t launch(const lw_conv2d_search &s, Start start)
 {
     const int64_t n = s.n_channels * (s.end - s.begin) * runs_of(s);
-    const int64_t blocks = (n + block_threads / warp - 1) / (block_threads / warp);
-    if (n > 0)
-        find_crossings<Value><<<static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks), block_threads, 0, stream>>>(s);
+    const int64_t wanted = (n + block_threads / warp - 1) / (block_threads / warp);
+    const unsigned blocks = static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
+    if (n <= 0)
+        return cudaSuccess;
+    if (s.precision == LW_SINGLE)
+        s.is_complex ? start(float2{}, blocks) : start(float{}, blocks);
+    else
+        s.is_complex ? start(double2{}, blocks) : start(double{}, blocks);
     return cudaGetLastError();
 }
 
 cudaError_t lw_conv2d_find(const struct lw_conv2d_search *search, cudaStream_t stream)
 {
-    if (search->precision == LW_SINGLE)
-        return search->is_complex ? find<float2>(*search, stream) : find<float>(*search, stream);
-    return search->is_complex ? find<double2>(*search, stream) : find<double>(*search, stream);
+    const lw_conv2d_search s = *search;
+    return launch(s, [=](auto value, unsigned blocks) {
+        using Value = decltype(value);
+        if (s.errors)
+            find_crossings<RealPart<Value>, true><<<blocks, block_threads, 0, stream>>>(s);
+        else
+            find_crossings<Value, false><<<blocks, block_threads, 0, stream>>>(s);
+    });
+}
+
+cudaError_t lw_conv2d_keep_best(const struct lw_conv2d_search *search, void *values, int32_t *kernels, cudaStream_t stream)
+{
+    const lw_conv2d_search s = *search;
+    return launch(s, [=](auto value, unsigned blocks) {
+        using Value = decltype(value);
+        Value *const to = static_cast<Value *>(values);
+        keep_best<Value><<<blocks, block_threads, 0, stream>>>(s, to, kernels);
+    });
 }

@@ -123,9 +123,22 @@ int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns)
 cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const struct lw_conv2d_spec *c,
                                    const double *taps, void *setup, void *bank, cudaStream_t stream);
 
-/** Convolve a block by tiles, with the bank of lw_conv2d_tile_prepare. */
+/** Return whether tiles of this size are transformed once for several kernels (bank.cuh). */
+bool lw_conv2d_tile_is_shared(int rows, int columns);
+
+enum { LW_CONV2D_MOST_AT_A_TIME = 8 };
+
+/* Kernels for tiles: their banks by lw_conv2d_tile_prepare, and by which powers of two their taps were divided. */
+struct lw_conv2d_spectra {
+    int n;
+    int64_t plane;                      /* bytes from the outputs of a kernel to those of the next */
+    const void *bank[LW_CONV2D_MOST_AT_A_TIME];
+    int exponent[LW_CONV2D_MOST_AT_A_TIME];
+};
+
+/** Convolve a block by tiles; only tiles that are shared take more than one kernel. */
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
-                            const void *bank, cudaStream_t stream);
+                            const struct lw_conv2d_spectra *spectra, cudaStream_t stream);
 
 /* Large tiles take three passes over a work area (bands.cu):
  *
@@ -155,6 +168,59 @@ cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, const struct lw
 cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
                             const void *bank, int64_t first, int n, void *work, cudaStream_t stream);
 
+/* ---- background and weights (weigh.cu) ----------------------------------------------------------------------------------- */
+
+/* A mesh (signal/mesh.h), all channels of the data set, on the device. */
+struct lw_conv2d_mesh {
+    float *tables;                      /* NULL: there is none */
+    int64_t cell, node_rows, node_columns;
+};
+
+/* What pixels become before they are convolved: x less the background or, with weights, w x and w. All arrays are in device
+ * memory, those of the computing precision as long as the block's rows of all channels. */
+struct lw_conv2d_pixels {
+    struct lw_conv2d_block block;       /* the stored pixels; with weights, boundary ZERO */
+    enum lw_precision precision;
+    int64_t channel;                    /* the first channel's number in the whole data set */
+    struct lw_conv2d_mesh background, sigma;
+    const void *map;                    /* laid out as the stored pixels; NULL: none */
+    enum lw_scalar map_scalar;
+    enum lw_weights weights;
+    struct lw_nan_report *report;       /* receives own pixels that are not finite, with weights */
+    void *value, *weight;               /* [n_channels][rows][columns] */
+    int *largest;                       /* [n_channels][rows][words]: the largest weight among 32 columns, see piece.cuh for its
+                                           bits; 0 if there is none */
+};
+
+/** Return the bytes of `largest`. */
+int64_t lw_conv2d_largest_bytes(const struct lw_conv2d_block *block);
+
+/** Make the arrays. `weight` and `largest` are for weights only. */
+cudaError_t lw_conv2d_make_pixels(const struct lw_conv2d_pixels *pixels, cudaStream_t stream);
+
+/* A matched filter's outputs from both convolutions. */
+struct lw_conv2d_matched {
+    struct lw_conv2d_block block;       /* the block of both convolutions; its output is A, which becomes y */
+    enum lw_precision precision;
+    void *b;                            /* B of the same size, becomes 1 / sqrt(B) */
+    const void *value, *weight;         /* see struct lw_conv2d_pixels */
+    const int *largest;
+    const double *taps;                 /* [kernel_rows][kernel_columns], device; ordered as for lw_conv2d_in_strips; the kernel
+                                           divided by 2^exponent, as A and B are made with it */
+    int exponent;
+    bool has_transforms;                /* rounding errors of B follow the largest weight of a transform */
+    struct lw_conv2d_grid grid;         /* the transforms */
+    int *limits;                        /* [lw_conv2d_cut of the grid], device: scratch */
+    double share;                       /* least B of transforms, as a fraction of the largest weight */
+};
+
+/** Find the largest weight that each transform meets. */
+cudaError_t lw_conv2d_find_limits(const struct lw_conv2d_matched *matched, cudaStream_t stream);
+
+/** Make the outputs; NaN if all pixels that the kernel covers have weight 0. Where B is too small beside the rounding errors of
+ * transforms, and where B is 0, A and B are summed again by the definition. */
+cudaError_t lw_conv2d_match(const struct lw_conv2d_matched *matched, cudaStream_t stream);
+
 /* ---- pixels that are not finite (nan.cu). The convolution counts them as zero and raises a flag. Only then do these kernels
  * search for them, and treat the outputs that they touch. ---- */
 
@@ -178,9 +244,13 @@ int64_t lw_conv2d_flaws_bytes(const struct lw_conv2d_block *block);
 /** Point `bad` and `touched` to their parts of `memory`. */
 void lw_conv2d_flaws_place(const struct lw_conv2d_block *block, void *memory, struct lw_conv2d_flaws *flaws);
 
-/** Enqueue the search, the report of the block's own pixels, and the treatment of the outputs, which are still in the computing
- * precision. An output becomes NaN in every part, or is divided by the fraction of the kernel's sum that meets finite pixels (NaN
- * where that is below 1e-6). The kernels return at once if the flag on the device is zero. Launches nothing for integers. */
+/** Enqueue the search, and the report of the block's own pixels. The kernels return at once if the flag on the device is zero.
+ * Launches nothing for integers. */
+cudaError_t lw_conv2d_note_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws, cudaStream_t stream);
+
+/** Enqueue the treatment of a kernel's outputs, which are still in the computing precision. An output becomes NaN in every part,
+ * or is divided by the fraction of the kernel's sum that meets finite pixels (NaN where that is below 1e-6). The same returns at
+ * once, and launches nothing. */
 cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws, cudaStream_t stream);
 
 /* ---- crossings of a convolved image (signal/search.h, find.cu) ----------------------------------------------------------- */
@@ -191,9 +261,11 @@ struct lw_conv2d_search {
     bool is_complex;
     int64_t n_channels, count, columns;
     int64_t first_row, channel;     /* position of the image's first row and channel in the whole data set */
-    const void *scales;             /* device, [channels of the data set], see gpu/host/noise_scales.h */
+    const void *scales;             /* device, [channels of the data set][n_kernels], see gpu/host/noise_scales.h */
     int64_t begin, end;             /* rows of the image to search, within 0 .. count */
     enum lw_sign sign;              /* sign that a crossing must have */
+    int kernel, n_kernels;          /* number of the kernel that made the image, and all kernels */
+    const void *errors;             /* 1 / sqrt(B) of each pixel; NULL without weights */
 
     struct lw_crossing *rows;       /* device: the table */
     int64_t most_rows;
@@ -202,5 +274,9 @@ struct lw_conv2d_search {
 
 /** Append pixels y with |y| scale >= 1 to the table. Rounding may admit slightly less; lw_peaks_pick tests exactly. */
 cudaError_t lw_conv2d_find(const struct lw_conv2d_search *search, cudaStream_t stream);
+
+/** Let the pixels of the search's rows compete with those of the kernels before; kernel 0 has none before it.
+ * @param values, kernels  [n_channels][end - begin][columns] */
+cudaError_t lw_conv2d_keep_best(const struct lw_conv2d_search *search, void *values, int32_t *kernels, cudaStream_t stream);
 
 LW_C_END

@@ -33,17 +33,6 @@ template <class Each> LW_DEVICE void for_words(int64_t n_lines, int64_t n_words,
         each(i / n_words, i % n_words, (int)(threadIdx.x % warp));
 }
 
-/* Report the block's own pixels that are not finite, each once: at its place in the image, not where the boundary repeats it. */
-LW_DEVICE void report_own(const lw_conv2d_block &b, lw_nan_report *report, int64_t line, int64_t column)
-{
-    const int64_t channel = line / input_rows(b), row = line % input_rows(b) - b.own_row;
-    if (row < 0 || column < 0 || column >= b.columns)
-        return;
-    const unsigned long long position = (row * b.n_channels + channel) * b.columns + column;
-    atomicAdd(&report->n_own, 1ull);
-    atomicMax(&report->lowest_complement, ~position);
-}
-
 template <class Pixel, class Stored> __global__ void note_bad(const lw_conv2d_block b, const lw_conv2d_flaws flaws)
 {
     if (flaws.report->flag == 0)
@@ -59,7 +48,7 @@ template <class Pixel, class Stored> __global__ void note_bad(const lw_conv2d_bl
         if (lane == 0)
             flaws.bad[line * n_words + word] = bits;
         if (bad)
-            report_own(b, flaws.report, line, b.first_column + x);
+            report_own(b, flaws.report, line / input_rows(b), line % input_rows(b), b.first_column + x);
     });
 }
 
@@ -142,6 +131,8 @@ template <class Real> __global__ void treat_touched(const lw_conv2d_block b, con
     });
 }
 
+static bool treats(const lw_conv2d_flaws &flaws) { return flaws.nan == LW_NAN_PROPAGATE || flaws.nan == LW_NAN_INTERPOLATE; }
+
 static unsigned blocks_for(int64_t words)
 {
     const int64_t wanted = (words * warp + block_threads - 1) / block_threads;
@@ -149,7 +140,7 @@ static unsigned blocks_for(int64_t words)
 }
 
 template <class Real>
-static cudaError_t treat_as(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStream_t stream)
+static cudaError_t note_as(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStream_t stream)
 {
     const unsigned note_blocks = blocks_for(lines_of(b) * words_of(window_columns(b)));
     with_stored(b.scalar, [&](auto stored) {
@@ -162,15 +153,23 @@ static cudaError_t treat_as(const lw_conv2d_block &b, const lw_conv2d_flaws &fla
         }
     });
     const unsigned touch_blocks = blocks_for(lines_of(b) * words_of(b.output_columns));
-    const unsigned treat_blocks = blocks_for(b.n_channels * b.count * words_of(b.output_columns));
-    if (flaws.nan == LW_NAN_PROPAGATE || flaws.nan == LW_NAN_INTERPOLATE) {
+    if (treats(flaws))
         touch_rows<<<touch_blocks, block_threads, 0, stream>>>(b, flaws);
+    return cudaGetLastError();
+}
+
+template <class Real>
+static cudaError_t treat_as(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStream_t stream)
+{
+    const unsigned treat_blocks = blocks_for(b.n_channels * b.count * words_of(b.output_columns));
+    if (treats(flaws))
         treat_touched<Real><<<treat_blocks, block_threads, 0, stream>>>(b, flaws);
-    }
     return cudaGetLastError();
 }
 
 static bool has_flaws(const lw_conv2d_block &b) { return !lw_scalar_is_integer(b.scalar); }
+
+static bool has_outputs(const lw_conv2d_block &b) { return b.count > 0 && b.n_channels > 0; }
 
 int64_t lw_conv2d_flaws_bytes(const struct lw_conv2d_block *block)
 {
@@ -184,9 +183,16 @@ void lw_conv2d_flaws_place(const struct lw_conv2d_block *block, void *memory, st
     flaws->touched = flaws->bad + lines_of(*block) * words_of(window_columns(*block));
 }
 
+cudaError_t lw_conv2d_note_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws, cudaStream_t stream)
+{
+    if (!has_outputs(*block) || !has_flaws(*block))
+        return cudaSuccess;
+    return flaws->precision == LW_SINGLE ? note_as<float>(*block, *flaws, stream) : note_as<double>(*block, *flaws, stream);
+}
+
 cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws, cudaStream_t stream)
 {
-    if (block->count == 0 || block->n_channels == 0 || !has_flaws(*block))
+    if (!has_outputs(*block) || !has_flaws(*block))
         return cudaSuccess;
     return flaws->precision == LW_SINGLE ? treat_as<float>(*block, *flaws, stream) : treat_as<double>(*block, *flaws, stream);
 }

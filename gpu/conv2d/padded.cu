@@ -178,39 +178,43 @@ static int transform(const struct lw_conv2d_prepared *p, bool is_forward, void *
     return lw_cufft_check(status, "transforming a padded image", err);
 }
 
-int lw_conv2d_padded_prepare(struct lw_conv2d_prepared *p, const double *taps, cudaStream_t stream, struct lw_error *err)
+int lw_conv2d_padded_plan(struct lw_conv2d_prepared *p, struct lw_error *err)
 {
-    const struct lw_conv2d_spec *const c = &p->spec.conv2d;
     const struct lw_conv2d_grid *const g = &p->plan.grid;
     const Layout layout = layout_of(&p->spec, g);
     const char *const what = "planning the transforms of padded images";
     const int64_t area_bytes = lw_conv2d_padded_area_bytes(&p->spec, g);
-    int rc;
-    if ((rc = lw_cuda_fft2d_create(&p->forward, g->rows, g->columns, layout.forward, p->area, area_bytes, what, err)) ||
-        (rc = lw_cuda_fft2d_create(&p->backward, g->rows, g->columns, layout.backward, p->area, area_bytes, what, err)) ||
-        (rc = lw_cuda_check(cudaMemsetAsync(p->bank, 0, (size_t)lw_conv2d_padded_bytes(&p->spec, g), stream), "padding the kernel",
-                            err)))
-        return rc;
-    const cudaError_t status =
-        with_pixel(p->spec.precision, p->spec.input.is_complex, c->kernel_complex, [=](auto pixel, auto tap) {
+    const int rc = lw_cuda_fft2d_create(&p->forward, g->rows, g->columns, layout.forward, p->area, area_bytes, what, err);
+    return rc ? rc : lw_cuda_fft2d_create(&p->backward, g->rows, g->columns, layout.backward, p->area, area_bytes, what, err);
+}
+
+int lw_conv2d_padded_prepare(struct lw_conv2d_prepared *p, void *bank, const double *taps, cudaStream_t stream,
+                             struct lw_error *err)
+{
+    const struct lw_conv2d_spec *const c = &p->spec.conv2d;
+    const struct lw_conv2d_grid *const g = &p->plan.grid;
+    const Layout layout = layout_of(&p->spec, g);
+    cudaError_t status = cudaMemsetAsync(bank, 0, (size_t)lw_conv2d_padded_bytes(&p->spec, g), stream);
+    if (status == cudaSuccess)
+        status = with_pixel(p->spec.precision, p->spec.input.is_complex, c->kernel_complex, [=](auto pixel, auto tap) {
             using Pixel = decltype(pixel);
             conv2d_place<Pixel, decltype(tap)><<<grid_of(c->kernel_rows, c->kernel_columns), threads, 0, stream>>>(
-                taps, c->kernel_rows, c->kernel_columns, layout.pitch, 1.0 / (double)(g->rows * g->columns), (Pixel *)p->bank);
+                taps, c->kernel_rows, c->kernel_columns, layout.pitch, 1.0 / (double)(g->rows * g->columns), (Pixel *)bank);
             return cudaGetLastError();
         });
-    rc = lw_cuda_check(status, "padding the kernel", err);
-    return rc ? rc : transform(p, true, p->bank, stream, err);
+    const int rc = lw_cuda_check(status, "padding the kernel", err);
+    return rc ? rc : transform(p, true, bank, stream, err);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 template <class Real>
-static cudaError_t multiply(const struct lw_conv2d_prepared *p, cudaStream_t stream)
+static cudaError_t multiply(const struct lw_conv2d_prepared *p, const void *bank, cudaStream_t stream)
 {
     using C = Complex<Real>;
     const int64_t n = lw_conv2d_padded_bytes(&p->spec, &p->plan.grid) / 16;
     const unsigned blocks = (unsigned)lw_min64(lw_divide_up(n, threads), 1 << 20);
-    conv2d_multiply<C><<<blocks, threads, 0, stream>>>((C *)p->work, (const C *)p->bank, n);
+    conv2d_multiply<C><<<blocks, threads, 0, stream>>>((C *)p->work, (const C *)bank, n);
     return cudaGetLastError();
 }
 
@@ -228,20 +232,21 @@ static cudaError_t pad(const struct lw_conv2d_prepared *p, const Padded &padded,
 }
 
 template <class Pixel>
-static int convolve(const struct lw_conv2d_prepared *p, const Padded &padded, cudaStream_t stream, struct lw_error *err)
+static int convolve(const struct lw_conv2d_prepared *p, const void *bank, const Padded &padded, cudaStream_t stream,
+                    struct lw_error *err)
 {
     const char *const what = "convolving a padded image";
     int rc;
     if ((rc = lw_cuda_check(pad<Pixel>(p, padded, stream), what, err)) || (rc = transform(p, true, p->work, stream, err)) ||
-        (rc = lw_cuda_check(multiply<RealPartOf<Pixel>>(p, stream), what, err)) ||
+        (rc = lw_cuda_check(multiply<RealPartOf<Pixel>>(p, bank, stream), what, err)) ||
         (rc = transform(p, false, p->work, stream, err)))
         return rc;
     conv2d_crop<Pixel><<<grid_of(padded.n_rows, padded.block.output_columns), threads, 0, stream>>>(padded);
     return lw_cuda_check(cudaGetLastError(), what, err);
 }
 
-int lw_conv2d_padded_run(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *block, cudaStream_t stream,
-                         struct lw_error *err)
+int lw_conv2d_padded_run(const struct lw_conv2d_prepared *p, const void *bank, const struct lw_conv2d_block *block,
+                         cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_conv2d_grid *const g = &p->plan.grid;
     Padded padded = {*block, g->rows, layout_of(&p->spec, g).pitch, 0, 0, 0, p->work, p->largest};
@@ -250,7 +255,7 @@ int lw_conv2d_padded_run(const struct lw_conv2d_prepared *p, const struct lw_con
         for (padded.row = 0; padded.row < block->count && !rc; padded.row += g->hop_rows) {
             padded.n_rows = lw_min64(g->hop_rows, block->count - padded.row);
             rc = with_pixel(p->spec.precision, p->spec.input.is_complex, p->spec.conv2d.kernel_complex,
-                            [&](auto pixel, auto) { return convolve<decltype(pixel)>(p, padded, stream, err); });
+                            [&](auto pixel, auto) { return convolve<decltype(pixel)>(p, bank, padded, stream, err); });
         }
     return rc;
 }

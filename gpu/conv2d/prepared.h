@@ -1,6 +1,7 @@
-/* prepared.h - the convolution of images on the GPU, in three calls that conv2d.c wraps as an operation of the engine:
+/* prepared.h - the convolution of images with each kernel of a bank on the GPU, in three calls that conv2d.c wraps as an operation
+ * of the engine:
  *
- *     spec --lw_conv2d_choose--> plan --lw_conv2d_prepare--> taps or spectrum on the device --lw_conv2d_run--> outputs of a block
+ *     spec --lw_conv2d_choose--> plan --lw_conv2d_prepare--> taps or spectra on the device --lw_conv2d_run--> outputs of a block
  *
  * Methods: sums with small (unrolled.cu), separable (passes.cu) or any kernels (direct.cu); tiles transformed in shared memory
  * (tiles.cuh, lone.cuh); larger tiles in three passes through global memory (bands.cu, rows.cuh, columns.cuh); the padded image
@@ -31,6 +32,7 @@ struct lw_conv2d_plan {
     int side;                   /* UNROLLED, PRODUCT: side of the padded kernel */
     struct lw_conv2d_grid grid; /* TILES, BANDS, PADDED */
     int64_t batch;              /* BANDS: transforms that the work area holds */
+    bool shares_transforms;     /* TILES: a tile is transformed once for several kernels */
     double seconds;             /* modelled, per output pixel */
 };
 
@@ -42,6 +44,12 @@ int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *sp
 static inline bool lw_conv2d_has_transforms(const struct lw_conv2d_plan *plan)
 {
     return plan->method >= LW_CONV2D_TILES;
+}
+
+/** Return how many of n kernels are applied to a block at a time: several where they share the pixels' transforms. */
+static inline int lw_conv2d_at_a_time(const struct lw_conv2d_plan *plan, int n)
+{
+    return !plan->shares_transforms ? 1 : n < LW_CONV2D_MOST_AT_A_TIME ? n : LW_CONV2D_MOST_AT_A_TIME;
 }
 
 /** Return whether all blocks share one work area, so that one must wait for the other. */
@@ -59,20 +67,25 @@ void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_sp
 
 /* ---- the kernel on the device (prepared.c) -------------------------------------------------------------------------------- */
 
-struct lw_conv2d_prepared {
-    struct lw_op_spec spec;         /* its pointer to the kernel is NULL */
-    struct lw_conv2d_plan plan;
-    struct lw_cuda_fft forward, backward;   /* PADDED; owned, see lw_conv2d_release */
+/* A kernel; its device memory is borrowed. */
+struct lw_conv2d_kernel {
     int exponent;                   /* taps on the device, and spectra, were divided by 2^exponent */
     float unrolled[LW_CONV2D_MOST_SIDE * LW_CONV2D_MOST_SIDE];  /* UNROLLED: [side][side]; PRODUCT: the column, then the row */
-
-    /* device, borrowed */
     void *bank;                     /* taps, a column of taps, or spectrum and tables, depending on the method */
     void *row;                      /* PASSES: the row's taps */
+    double *sums, sum;              /* LW_NAN_INTERPOLATE: see struct lw_conv2d_flaws */
+};
+
+struct lw_conv2d_prepared {
+    struct lw_op_spec spec;         /* its pointer to the kernels is NULL */
+    struct lw_conv2d_plan plan;
+    struct lw_conv2d_kernel *kernels;       /* [spec.conv2d.n_kernels], owned, see lw_conv2d_release */
+    struct lw_cuda_fft forward, backward;   /* PADDED; owned likewise */
+
+    /* device, borrowed */
     void *work;                     /* BANDS, PADDED: one area that all blocks share */
     void *area;                     /* PADDED: cuFFT's own work memory */
     int *largest;                   /* PADDED: largest exponent of a pixel in the transform */
-    double *sums, sum;              /* LW_NAN_INTERPOLATE: see struct lw_conv2d_flaws */
 };
 
 /** Return the type that pixels are computed in. */
@@ -86,7 +99,7 @@ static inline enum lw_scalar lw_conv2d_computed_scalar(const struct lw_op_spec *
 int64_t lw_conv2d_prepared_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan);
 int64_t lw_conv2d_setup_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan);
 
-/** Bring the kernel to the device in the form that the plan needs.
+/** Bring the kernels to the device in the form that the plan needs.
  * @param memory  device, borrowed for the life of `out`
  * @param setup   device, in use until the work queued on `stream` has finished */
 int lw_conv2d_prepare(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, void *setup,
@@ -99,10 +112,11 @@ void lw_conv2d_release(struct lw_conv2d_prepared *prepared);
  * @param first  output row of the image */
 struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t n_channels);
 
-/** Enqueue the convolution of a block whose buffers are set; pixels that are not finite count as zero. Blocks on different streams
- * share the work area of BANDS and PADDED, so the caller must make one wait for the other. */
-int lw_conv2d_run(const struct lw_conv2d_prepared *prepared, const struct lw_conv2d_block *block, cudaStream_t stream,
-                  struct lw_error *err);
+/** Enqueue the convolution of a block whose buffers are set with kernels first .. first + n - 1; pixels that are not finite count
+ * as zero. The outputs of a kernel lie behind those of the kernel before. Blocks on different streams share the work area of BANDS
+ * and PADDED, so the caller must make one wait for the other. */
+int lw_conv2d_run(const struct lw_conv2d_prepared *prepared, int first, int n, const struct lw_conv2d_block *block,
+                  cudaStream_t stream, struct lw_error *err);
 
 /* ---- the padded image through cuFFT (padded.cu) --------------------------------------------------------------------------- */
 
@@ -110,11 +124,15 @@ int lw_conv2d_run(const struct lw_conv2d_prepared *prepared, const struct lw_con
 int64_t lw_conv2d_padded_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid);
 int64_t lw_conv2d_padded_area_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid);
 
-/** Plan the transforms, and fill the bank with the kernel's spectrum.
- * @param taps  [kernel_rows][kernel_columns] (x 2 if complex), float64, device; divided by 2^exponent */
-int lw_conv2d_padded_prepare(struct lw_conv2d_prepared *prepared, const double *taps, cudaStream_t stream, struct lw_error *err);
+/** Plan the transforms. */
+int lw_conv2d_padded_plan(struct lw_conv2d_prepared *prepared, struct lw_error *err);
 
-int lw_conv2d_padded_run(const struct lw_conv2d_prepared *prepared, const struct lw_conv2d_block *block, cudaStream_t stream,
-                         struct lw_error *err);
+/** Fill a kernel's bank with its spectrum.
+ * @param taps  [kernel_rows][kernel_columns] (x 2 if complex), float64, device; divided by 2^exponent */
+int lw_conv2d_padded_prepare(struct lw_conv2d_prepared *prepared, void *bank, const double *taps, cudaStream_t stream,
+                             struct lw_error *err);
+
+int lw_conv2d_padded_run(const struct lw_conv2d_prepared *prepared, const void *bank, const struct lw_conv2d_block *block,
+                         cudaStream_t stream, struct lw_error *err);
 
 LW_C_END

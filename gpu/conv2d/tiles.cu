@@ -1,14 +1,32 @@
+#include "gpu/conv2d/bank.cuh"
 #include "gpu/conv2d/lone.cuh"
 
 /* A tile of S x S points: complex pixels, or 2 S rows of real ones. */
 template <class F_, int BLOCKS, bool REAL> struct Square {
     using F = F_;
     static constexpr int ROWS = REAL ? 2 * F::S : F::S, COLUMNS = F::S, POINTS = F::S * F::S, QUARTERS = REAL ? 3 : 0;
+    static constexpr int SHARED_BYTES = F::SHARED_BYTES;
     static constexpr auto kernel = conv2d_tile<F, BLOCKS, REAL>;
 
-    static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const void *bank, cudaStream_t stream)
+    static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const lw_conv2d_spectra &spectra,
+                           cudaStream_t stream)
     {
-        kernel<<<static_cast<unsigned>(n), F::T, F::SHARED_BYTES, stream>>>(b, g, static_cast<const typename F::C *>(bank));
+        kernel<<<static_cast<unsigned>(n), F::T, SHARED_BYTES, stream>>>(b, g, static_cast<const typename F::C *>(spectra.bank[0]));
+        return cudaGetLastError();
+    }
+};
+
+/* A tile of 2 S x S real pixels that is transformed once for several kernels. */
+template <class F_> struct Shared {
+    using F = F_;
+    static constexpr int ROWS = 2 * F::S, COLUMNS = F::S, POINTS = F::S * F::S, QUARTERS = 3;
+    static constexpr int SHARED_BYTES = TileBank<F>::SHARED_BYTES;
+    static constexpr auto kernel = conv2d_bank<TileBank<F>>;
+
+    static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const lw_conv2d_spectra &spectra,
+                           cudaStream_t stream)
+    {
+        kernel<<<static_cast<unsigned>(n), F::T, SHARED_BYTES, stream>>>(b, g, spectra);
         return cudaGetLastError();
     }
 };
@@ -29,9 +47,11 @@ static unsigned late_cycles(int64_t tiles) { return static_cast<unsigned>(4000 *
 template <int E> struct Large {
     using F = Lone<E>;
     static constexpr int ROWS = 2 * F::R, COLUMNS = F::COLUMNS, POINTS = F::R * F::COLUMNS, QUARTERS = 3;
+    static constexpr int SHARED_BYTES = F::SHARED_BYTES;
     static constexpr auto kernel = conv2d_lone<F>;
 
-    static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const void *bank, cudaStream_t stream)
+    static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const lw_conv2d_spectra &spectra,
+                           cudaStream_t stream)
     {
         int device = 0, multiprocessors = 0;
         cudaError_t status = cudaGetDevice(&device);
@@ -41,7 +61,7 @@ template <int E> struct Large {
             return status;
         const unsigned blocks = static_cast<unsigned>(n < multiprocessors ? n : multiprocessors);
         const LoneWork work = {static_cast<unsigned>(n), late_cycles(n / blocks), has_aligned_pixels(b, g)};
-        kernel<<<blocks, F::T, F::SHARED_BYTES, stream>>>(b, g, static_cast<const float2 *>(bank), work);
+        kernel<<<blocks, F::T, SHARED_BYTES, stream>>>(b, g, static_cast<const float2 *>(spectra.bank[0]), work);
         return cudaGetLastError();
     }
 };
@@ -59,6 +79,8 @@ template <class With> static cudaError_t with_tile(enum lw_precision precision, 
         return with(Square<Tile<float, 16>, 4, true>{});
     if (is_single && rows == 128 && columns == 128)
         return with(Square<Tile<float, 32>, 1, false>{});
+    if (is_single && rows == 256 && columns == 128)
+        return with(Shared<Tile<float, 32>>{});
     if (is_single && rows == 128 && columns == 256)
         return with(Large<16>{});
     if (is_single && rows == 224 && columns == 256)
@@ -68,7 +90,7 @@ template <class With> static cudaError_t with_tile(enum lw_precision precision, 
 
 const struct lw_conv2d_tile *lw_conv2d_tile_shapes(enum lw_precision precision, bool is_complex)
 {
-    static const struct lw_conv2d_tile of_single[] = {{128, 64}, {128, 256}, {224, 256}, {0, 0}};
+    static const struct lw_conv2d_tile of_single[] = {{128, 64}, {256, 128}, {128, 256}, {224, 256}, {0, 0}};
     static const struct lw_conv2d_tile of_double[] = {{128, 64}, {0, 0}};
     static const struct lw_conv2d_tile of_complex[] = {{64, 64}, {128, 128}, {0, 0}};
     static const struct lw_conv2d_tile of_double_complex[] = {{64, 64}, {0, 0}};
@@ -81,7 +103,7 @@ int lw_conv2d_tile_shared_bytes(enum lw_precision precision, int rows, int colum
 {
     int bytes = 0;
     with_tile(precision, rows, columns, [&](auto tile) {
-        bytes = decltype(tile)::F::SHARED_BYTES;
+        bytes = decltype(tile)::SHARED_BYTES;
         return cudaSuccess;
     });
     return bytes;
@@ -119,7 +141,7 @@ cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_
         KernelSpectrum s = {taps, c->kernel_complex, c->kernel_rows, c->kernel_columns, points_down, Shape::COLUMNS,
                             grid->delay_columns, Shape::QUARTERS};
         lay_out_spectrum(s, setup);
-        cudaError_t status = cudaFuncSetAttribute(Shape::kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, F::SHARED_BYTES);
+        cudaError_t status = cudaFuncSetAttribute(Shape::kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::SHARED_BYTES);
         if (status == cudaSuccess)
             status = fill_spectrum(s, F{}, static_cast<C *>(bank) + F::TABLES, stream);
         if (status != cudaSuccess)
@@ -136,16 +158,20 @@ int64_t lw_conv2d_cut(const struct lw_conv2d_block *block, struct lw_conv2d_grid
     return grid->transforms_across * down * block->n_channels;
 }
 
+bool lw_conv2d_tile_is_shared(int rows, int columns) { return rows == 256 && columns == 128; }
+
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
-                            const void *bank, cudaStream_t stream)
+                            const struct lw_conv2d_spectra *spectra, cudaStream_t stream)
 {
     struct lw_conv2d_grid g = *grid;
+    struct lw_conv2d_block b = *block;
     const int64_t n = lw_conv2d_cut(block, &g);
+    b.exponent = spectra->exponent[0];
     if (n == 0)
         return cudaSuccess;
     if (n > INT32_MAX)
         return cudaErrorInvalidConfiguration;
     return with_tile(precision, (int)grid->rows, (int)grid->columns, [=](auto tile) {
-        return decltype(tile)::run(*block, g, n, bank, stream);
+        return decltype(tile)::run(b, g, n, *spectra, stream);
     });
 }

@@ -67,6 +67,17 @@ LW_DEVICE int64_t input_index(const lw_conv2d_block &b, int64_t channel, int64_t
     return (b.input_first + channel * b.input_pitch + row) * b.columns;
 }
 
+/* Report one of the block's own pixels, at its place in the image, not where the boundary repeats it.
+ * @param row  row of the input */
+LW_DEVICE void report_own(const lw_conv2d_block &b, lw_nan_report *report, int64_t channel, int64_t row, int64_t column)
+{
+    if (row < b.own_row || column < 0 || column >= b.columns)
+        return;
+    const unsigned long long position = ((row - b.own_row) * b.n_channels + channel) * b.columns + column;
+    atomicAdd(&report->n_own, 1ull);
+    atomicMax(&report->lowest_complement, ~position);
+}
+
 /* Position of the rows x columns outputs that a block of threads makes. A grid has fewer than 2^31 blocks, so 32-bit divisions
  * suffice: one of 64 bits costs as much as 30 products. */
 struct Patch {

@@ -32,9 +32,9 @@ struct slot_cuda {
     struct lw_slot base;                    /* input and output are pinned */
     cudaStream_t stream;
     cudaEvent_t begun, arrived, computed, done;     /* begin and end of the copy in, end of the kernels, end of the copies out */
-    struct lw_pinned pinned;                /* host memory of input, products and report */
-    void *device;                           /* device memory of input, products, work and report */
-    void *device_input, *device_products[LW_OP_PRODUCTS], *device_work;
+    struct lw_pinned pinned;                /* host memory of input, map, products and report */
+    void *device;                           /* device memory of input, map, products, work and report */
+    void *device_input, *device_map, *device_products[LW_OP_PRODUCTS], *device_work;
     struct lw_nan_report *report, *device_report;
     bool is_submitted;                      /* submitted and not waited for yet */
 };
@@ -45,6 +45,7 @@ static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_cuda_op_me
 {
     struct lw_arena arena = {.base = slot->pinned.memory};
     slot->base.input = lw_arena_take(&arena, memory->slot.input);
+    slot->base.map = memory->slot.map > 0 ? lw_arena_take(&arena, memory->slot.map) : NULL;
     for (int p = 0; p < LW_OP_PRODUCTS && memory->slot.products[p] > 0; p++)
         slot->base.products[p].data = lw_arena_take(&arena, memory->slot.products[p]);
     slot->report = lw_arena_take(&arena, sizeof *slot->report);
@@ -55,6 +56,7 @@ static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_cuda_op_me
 {
     struct lw_arena arena = {.base = slot->device};
     slot->device_input = lw_arena_take(&arena, memory->slot.input);
+    slot->device_map = memory->slot.map > 0 ? lw_arena_take(&arena, memory->slot.map) : NULL;
     for (int p = 0; p < LW_OP_PRODUCTS && memory->slot.products[p] > 0; p++)
         slot->device_products[p] = lw_arena_take(&arena, memory->slot.products[p]);
     slot->device_work = lw_arena_take(&arena, memory->work_bytes);
@@ -134,6 +136,10 @@ static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_err
         status = cudaMemcpyAsync(slot->device_input, slot->base.input,
                                  (size_t)lw_op_input_bytes(&op->spec, &op->plan, block->count, block->n_channels),
                                  cudaMemcpyHostToDevice, op->in);
+    if (status == cudaSuccess && slot->base.map)
+        status = cudaMemcpyAsync(slot->device_map, slot->base.map,
+                                 (size_t)lw_op_map_bytes(&op->spec, &op->plan, block->count, block->n_channels),
+                                 cudaMemcpyHostToDevice, op->in);
     if (status == cudaSuccess)
         status = cudaMemsetAsync(slot->device_report, 0, sizeof *slot->device_report, slot->stream);
     if (status == cudaSuccess)
@@ -170,6 +176,9 @@ static int compute(struct lw_op *op, const struct lw_cuda_op_block *work, struct
     const struct lw_block *const block = &work->block;
     int rc = order_bytes(op->spec.input, work->input, lw_op_input_bytes(&op->spec, &op->plan, block->count, block->n_channels),
                          work->stream, err);
+    if (rc == LW_OK && work->map)
+        rc = order_bytes(op->spec.conv2d.map, work->map,
+                         lw_op_map_bytes(&op->spec, &op->plan, block->count, block->n_channels), work->stream, err);
     if (rc == LW_OK)
         rc = op->ops->enqueue(op, work, err);
     return rc ? rc : order_products(op, work, err);
@@ -191,8 +200,8 @@ static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_er
 static struct lw_cuda_op_block work_of(const struct slot_cuda *slot)
 {
     struct lw_cuda_op_block work = {
-        .input = slot->device_input, .work = slot->device_work, .report = slot->device_report, .block = slot->base.block,
-        .stream = slot->stream,
+        .input = slot->device_input, .map = slot->device_map, .work = slot->device_work, .report = slot->device_report,
+        .block = slot->base.block, .stream = slot->stream,
     };
     memcpy(work.products, slot->device_products, sizeof work.products);
     for (int p = 0; p < LW_OP_PRODUCTS; p++)

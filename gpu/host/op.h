@@ -13,7 +13,7 @@
 /* Memory of an operation, which the size of its largest block sets. */
 struct lw_cuda_op_memory {
     int64_t count, n_channels;      /* size of the largest block */
-    struct lw_slot_bytes slot;      /* bytes of a slot's input and products, on the host and again on the device */
+    struct lw_slot_bytes slot;      /* bytes of a slot's input, map and products, on the host and again on the device */
     int64_t work_bytes;             /* device memory of a slot beside input and products */
     int64_t op_bytes;               /* device memory for the operation's life */
     int64_t setup_bytes;            /* device memory during `create` only */
@@ -25,6 +25,7 @@ struct lw_cuda_op_memory {
 /* A submitted block. All pointers are device memory; all work for the block is enqueued on `stream`. */
 struct lw_cuda_op_block {
     void *input;                    /* samples, laid out as in struct lw_slot; may be overwritten */
+    void *map;                      /* weights of the input's pixels, laid out as these; NULL: none */
     void *products[LW_OP_PRODUCTS];
     int64_t most_rows[LW_OP_PRODUCTS];      /* rows that a product has room for if it is a table */
     void *work;                     /* scratch memory of the slot, work_bytes long */

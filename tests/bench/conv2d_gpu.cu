@@ -288,12 +288,13 @@ static void convolve(const Case &c, const Ours &ours, const Pool &p, int i)
     block.input = p.x + i % p.n * input_rows(c) * c.image.columns;
     block.output = output_of(c, p, i);
     block.not_finite = p.flag;
-    block.exponent = ours.prepared.exponent;
+    const struct lw_conv2d_kernel &kernel = ours.prepared.kernels[0];
+    block.exponent = kernel.exponent;
     if (ours.way.rows > 0) {
-        CHECK_CUDA(lw_conv2d_in_strips(&block, ours.way.side, ours.way.rows, ours.prepared.unrolled, p.stream));
+        CHECK_CUDA(lw_conv2d_in_strips(&block, ours.way.side, ours.way.rows, kernel.unrolled, p.stream));
         return;
     }
-    if (lw_conv2d_run(&ours.prepared, &block, p.stream, &err)) {
+    if (lw_conv2d_run(&ours.prepared, 0, 1, &block, p.stream, &err)) {
         fprintf(stderr, "%s: %s\n", c.name.c_str(), err.message);
         exit(1);
     }

@@ -262,12 +262,27 @@ static void check_best(const struct image_data *data, const struct image_result 
           (long long)n_wrong);
 }
 
+/* Drop crossings that an engine admits by rounding; lw_peaks_pick drops them, too. */
+static void drop_faint(const struct image_data *data, struct image_result *found)
+{
+    const int64_t pixels = data->out_rows * data->out_columns;
+    int64_t n = 0;
+    for (int64_t i = 0; i < found->n_crossings; i++) {
+        const struct lw_crossing c = found->crossings[i];
+        const double size = data->image.weights == LW_WEIGHTS_NONE ? cabs(CMPLX(c.re, c.im)) : fabs(c.re);
+        if (size / noise_of(data, c.filter, c.channel * pixels) >= data->image.search.threshold)
+            found->crossings[n++] = c;
+    }
+    found->n_crossings = n;
+}
+
 /* The crossings are those of the outputs; with weights the error of the flux is 1 / sqrt(B). */
-static void check_crossings(const struct image_data *data, const struct image_result *whole, const struct image_result *found)
+static void check_crossings(const struct image_data *data, const struct image_result *whole, struct image_result *found)
 {
     const struct image *const t = &data->image;
     const int64_t pixels = data->out_rows * data->out_columns;
     int64_t n = 0, n_wrong = 0;
+    drop_faint(data, found);
     double worst = 0;
     for (int k = 0; k < t->n_kernels; k++) {
         for (int64_t i = 0; i < t->n_images * pixels; i++) {

@@ -41,7 +41,7 @@ static struct task make_task(enum lw_precision precision, bool is_complex, enum 
             .kind = LW_OP_CONV2D, .input = {scalar, is_complex, false}, .output = {scalar, is_complex, false},
             .precision = precision, .layout = LW_TIME_FAST, .n_channels = 1,
             .conv2d = {
-                .kernel_rows = KERNEL_ROWS, .kernel_columns = KERNEL_COLUMNS, .rows = image_rows,
+                .n_kernels = 1, .kernel_rows = KERNEL_ROWS, .kernel_columns = KERNEL_COLUMNS, .rows = image_rows,
                 .columns = image_columns,
                 .output_columns = image_columns + KERNEL_COLUMNS - 1, .boundary = LW_BOUNDARY_ZERO, .outside = 0.5,
             },
@@ -68,17 +68,16 @@ static void fill(struct task *t)
     const int64_t n = t->in_rows * t->spec.conv2d.columns * parts(t);
     uint64_t state = 7;
     t->pixels = calloc((size_t)n, sizeof *t->pixels);
-    t->taps = calloc(KERNEL_ROWS * KERNEL_COLUMNS * 2, sizeof *t->taps);
+    t->taps = calloc((size_t)t->spec.conv2d.n_kernels * KERNEL_ROWS * KERNEL_COLUMNS * 2, sizeof *t->taps);
     if (!t->pixels || !t->taps)
         abort();
     for (int64_t i = 0; i < n; i++)
         t->pixels[i] = t->factor * (double)(float)noise(&state);
     for (int64_t i = n / 3; t->has_bad && i < n; i += n / 3)
         t->pixels[i] = i < n / 2 ? INFINITY : NAN;
-    for (int i = 0; i < KERNEL_ROWS * KERNEL_COLUMNS * parts(t); i++)
+    for (int i = 0; i < t->spec.conv2d.n_kernels * KERNEL_ROWS * KERNEL_COLUMNS * parts(t); i++)
         t->taps[i] = (double)(float)noise(&state);
     t->spec.conv2d.kernel = t->taps;
-    t->spec.conv2d.n_kernels = 1;
     t->spec.conv2d.kernel_complex = t->spec.input.is_complex;
 }
 
@@ -96,12 +95,13 @@ static double pixel(const struct task *t, int64_t row, int64_t column, int part)
     return is_finite ? at[part] : 0;
 }
 
-static void truth(const struct task *t, int64_t row, int64_t column, double sum[2])
+static void truth(const struct task *t, int kernel, int64_t row, int64_t column, double sum[2])
 {
+    const double *const taps = t->taps + kernel * KERNEL_ROWS * KERNEL_COLUMNS * parts(t);
     sum[0] = sum[1] = 0;
     for (int m = 0; m < KERNEL_ROWS; m++) {
         for (int n = 0; n < KERNEL_COLUMNS; n++) {
-            const double *const h = t->taps + (m * KERNEL_COLUMNS + n) * parts(t);
+            const double *const h = taps + (m * KERNEL_COLUMNS + n) * parts(t);
             const double re = pixel(t, row - m, column - n, 0);
             const double im = parts(t) == 2 ? pixel(t, row - m, column - n, 1) : 0;
             sum[0] += h[0] * re - (parts(t) == 2 ? h[1] * im : 0);
@@ -139,7 +139,7 @@ static void *run(const struct task *t)
 {
     const struct lw_op_spec *const spec = &t->spec;
     const int64_t n_in = t->in_rows * spec->conv2d.columns * parts(t);
-    const int64_t n_out = t->out_rows * spec->conv2d.output_columns * parts(t);
+    const int64_t n_out = spec->conv2d.n_kernels * t->out_rows * spec->conv2d.output_columns * parts(t);
     void *const stored = as_stored(t, t->pixels, n_in), *const outputs = calloc((size_t)n_out, real_bytes(t));
     struct lw_conv2d_block block = lw_conv2d_block_of(spec, 0, t->out_rows, 1);
     struct lw_conv2d_prepared prepared;
@@ -154,7 +154,7 @@ static void *run(const struct task *t)
     block.output = output;
     block.not_finite = seen;
     CHECK(lw_conv2d_prepare(spec, &t->plan, memory, setup, NULL, &prepared, &err) == LW_OK &&
-          lw_conv2d_run(&prepared, &block, NULL, &err) == LW_OK, "%s", err.message);
+          lw_conv2d_run(&prepared, 0, spec->conv2d.n_kernels, &block, NULL, &err) == LW_OK, "%s", err.message);
     CHECK(cudaMemcpyAsync(outputs, output, (size_t)n_out * real_bytes(t), cudaMemcpyDeviceToHost,
                           NULL) == cudaSuccess &&
           cudaMemcpyAsync(&flag, seen, sizeof flag, cudaMemcpyDeviceToHost, NULL) == cudaSuccess &&
@@ -164,6 +164,7 @@ static void *run(const struct task *t)
     void *const all[] = {input, output, memory, setup, seen};
     for (int i = 0; i < 5; i++)
         cudaFree(all[i]);
+    lw_conv2d_release(&prepared);
     free(stored);
     return outputs;
 }
@@ -172,10 +173,11 @@ static void *run(const struct task *t)
 static void check(const struct task *t, const void *outputs)
 {
     const double allowed = t->spec.precision == LW_SINGLE ? 6e-7 : 2e-15;
+    const int64_t columns = t->spec.conv2d.output_columns, plane = t->out_rows * columns;
     double errors = 0, power = 0, largest = 0;
-    for (int64_t i = 0; i < t->out_rows * t->spec.conv2d.output_columns; i++) {
+    for (int64_t i = 0; i < t->spec.conv2d.n_kernels * plane; i++) {
         double sum[2];
-        truth(t, i / t->spec.conv2d.output_columns, i % t->spec.conv2d.output_columns + t->spec.conv2d.look_ahead_columns, sum);
+        truth(t, (int)(i / plane), i % plane / columns, i % columns + t->spec.conv2d.look_ahead_columns, sum);
         for (int part = 0; part < parts(t); part++) {
             const int64_t at = i * parts(t) + part;
             const double found = is_single(t) ? (double)((const float *)outputs)[at] : ((const double *)outputs)[at];
@@ -275,6 +277,26 @@ static void try_tile(enum lw_precision precision, bool is_complex, const struct 
     try_task(make_task(precision, is_complex, LW_CONV2D_TILES, tile->rows, tile->columns, 2900, 2900));
 }
 
+/* Banks: as many kernels as share the transforms of a tile, one more, and fewer. Other methods take kernel after kernel. */
+static void try_banks(enum lw_precision precision, bool is_complex, const struct lw_conv2d_tile *tile)
+{
+    const int most = lw_conv2d_tile_is_shared(tile->rows, tile->columns) ? LW_CONV2D_MOST_AT_A_TIME : 1;
+    for (int n = 2; n <= 9; n += n == 2 ? 6 : 1) {
+        struct task t = make_task(precision, is_complex, LW_CONV2D_TILES, tile->rows, tile->columns, tile->rows + MARGIN,
+                                  tile->columns + MARGIN);
+        t.spec.conv2d.n_kernels = n;
+        t.spec.conv2d.outside = 0;
+        t.plan.shares_transforms = most > 1;
+        t.has_bad = n == 8;
+        t.factor = n == 9 ? ldexp(1, 90) : 1;
+        try_task(t);
+    }
+    struct task t = make_task(precision, is_complex, LW_CONV2D_BANDS, lw_conv2d_column_length(precision, 0),
+                              lw_conv2d_row_length(precision, 0), 2 * MARGIN, 2 * MARGIN);
+    t.spec.conv2d.n_kernels = 3;
+    try_task(t);
+}
+
 static void try_precision(enum lw_precision precision, bool is_complex)
 {
     const int rows = lw_conv2d_column_length(precision, 0), columns = lw_conv2d_row_length(precision, 0);
@@ -287,6 +309,8 @@ static void try_precision(enum lw_precision precision, bool is_complex)
         try_batches(precision, is_complex, 2);
     for (const struct lw_conv2d_tile *tile = lw_conv2d_tile_shapes(precision, is_complex); tile->rows; tile++)
         try_tile(precision, is_complex, tile);
+    for (const struct lw_conv2d_tile *tile = lw_conv2d_tile_shapes(precision, is_complex); tile->rows; tile++)
+        try_banks(precision, is_complex, tile);
 }
 
 /* A square image in single precision, with zeros beyond its sides. */
