@@ -285,10 +285,15 @@ static void add_images(const struct lw_options *given, const char *path, struct 
     lw_coordinates_set(job, (struct lw_steps){0}, product);
     lw_coordinates_count(product, row, job->first_input, every, "row");
     lw_coordinates_count(product, column, first_column(mode, c), every, "column");
-    if (job->inputs[0].axis.unit[0] && type.scalar != LW_INT32)
-        lw_product_note_unit(product, job->inputs[0].axis.unit);
     if (has_kernels)
         lw_conv2d_describe_kernels(given, job, product);
+}
+
+/* Note the input's unit in the product that was added last. */
+static void note_unit(struct lw_job *job)
+{
+    if (job->inputs[0].axis.unit[0])
+        lw_product_note_unit(&job->products[job->n_products - 1], job->inputs[0].axis.unit);
 }
 
 static void shape_result(const struct lw_options *given, struct lw_job *job)
@@ -298,19 +303,21 @@ static void shape_result(const struct lw_options *given, struct lw_job *job)
     const unsigned wanted = lw_search_products(&c->search);
     const struct lw_type computed = {.scalar = job->op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
                                      .is_complex = lw_op_is_complex(&job->op)};
-    if (wanted & LW_FILTERED)
+    if (wanted & LW_FILTERED) {
         add_images(given, "/convolved", job->op.output, job->has_filter_dim, c->every, job);
+        note_unit(job);
+    }
     if (wanted & LW_PEAKS) {
         struct lw_product *const peaks = &job->products[job->n_products++];
         lw_search_shape_peaks(job, peaks);
         note_first((enum lw_mode)lw_options_choice(given, "mode"), job, peaks);
-        if (job->inputs[0].axis.unit[0])
-            lw_product_note_unit(peaks, job->inputs[0].axis.unit);
+        note_unit(job);
         lw_search_describe_peaks(job, &c->search, peaks);
         lw_product_note_int(peaks, "cluster_kernels", c->search.clusters_filters);
     }
     if (wanted & LW_BEST) {
         add_images(given, "/best/value", computed, false, 1, job);
+        note_unit(job);
         lw_product_note_text(&job->products[job->n_products - 1], "sign", lw_sign_text(c->search.sign));
         add_images(given, "/best/kernel", number, false, 1, job);
         lw_conv2d_describe_kernels(given, job, &job->products[job->n_products - 1]);

@@ -237,24 +237,26 @@ static int look_at_input(struct lw_result *result, struct lw_error *err)
     return rc;
 }
 
-/* Copy the input's own attributes to the result's first dataset: all for a FITS image, else those of lw_kept_add. Rank 0 only.
+/* Copy the input's own attributes to the result: all to each FITS image, else those of lw_kept_add to the first dataset. Rank 0
+ * only.
  * @param attributes  room for the product's own attributes, those of distributed acoustic sensing (DASCore's names), and the kept
  * ones */
 static int carry_over(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first,
-                      struct lw_error *err)
+                      int n_datasets, struct lw_error *err)
 {
     if (lw_comm_rank(result->setup->comm) != 0)
         return LW_OK;
     if (lw_setup_result_format(result->setup) == LW_RESULT_FITS) {
         const int n = result->said->n;
-        if (first->n_columns > 0)
-            return LW_OK;
         if (!(result->carried = lw_alloc_array(lw_max64(1, n), sizeof *result->carried, "the input's attributes", err)))
             return LW_ESYSTEM;
         for (int a = 0; a < n; a++)
             result->carried[a] = lw_said_get(result->said, a);
-        first->carried = result->carried;
-        first->n_carried = n;
+        for (struct lw_writer_dataset *image = first; image < first + n_datasets; image++)
+            if (image->n_dims > 0 && image->map.every[image->n_dims - 1] > 0) {
+                image->carried = result->carried;
+                image->n_carried = n;
+            }
         return LW_OK;
     }
     memcpy(attributes, first->attributes, (size_t)first->n_attributes * sizeof *attributes);
@@ -291,7 +293,7 @@ static int open_file(struct lw_result *result, open_fn *open, const char *file, 
         datasets[p].attributes = product->attributes;
         datasets[p].n_attributes = product->n_attributes;
     }
-    rc = lw_comm_agree(setup->comm, carry_over(result, attributes, &datasets[0], err), err);
+    rc = lw_comm_agree(setup->comm, carry_over(result, attributes, datasets, n_datasets, err), err);
     if (rc)
         return rc;
     lw_shield_rest();       /* this run examines no file from here on */

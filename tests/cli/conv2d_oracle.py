@@ -15,7 +15,7 @@ import sys
 import tempfile
 import warnings
 
-from tested import as_arguments, beyond, check, data_path, finish, from_halves, lapwing, noise, random
+from tested import as_arguments, beyond, check, data_path, finish, from_halves, lapwing, noise, random, read_products
 
 import h5py
 import numpy as np
@@ -28,6 +28,7 @@ except ImportError:
 
 BOUNDARIES = "zero", "constant=7.5", "edge", "wrap", "reflect"
 ranks = itertools.cycle([1, 2, 3, 4])
+noise_bank = noise((5, 13, 11), "f4")
 
 
 def pad(x, rows, columns, boundary):
@@ -268,6 +269,116 @@ def read_fits(path):
     return np.frombuffer(content, ">i2", side["NAXIS1  "] * side["NAXIS2  "], end).reshape(side["NAXIS2  "], side["NAXIS1  "])
 
 
+def run_bank(work, x, files, n_ranks=None, output="out.h5", code=0, **options):
+    """Run with the kernels of several datasets. @return  the datasets of the result and their attributes"""
+    with h5py.File(f"{work}/in.h5", "w") as file:
+        file["image"] = x
+        for i, kernels in enumerate(files):
+            file[f"k{i}"] = kernels
+    done = lapwing(n_ranks or next(ranks), "conv2d", "--input", f"{work}/in.h5:/image", "--kernel",
+                   *(f"{work}/in.h5:/k{i}" for i in range(len(files))), "--output", f"{work}/{output}", "--overwrite",
+                   *as_arguments(options), code=code)
+    if code or done.returncode or not output.endswith(".h5"):
+        return done, {}
+    with h5py.File(f"{work}/{output}") as file:
+        return read_products(file), {name: dict(file[name].attrs) for name in ("convolved", "noise", "best/value") if name in file}
+
+
+def verified(work, name):
+    """lapwing verify finds all values of the result, which it sums by the definition, as they should be."""
+    done = lapwing(1, "verify", f"{work}/{name}", "--sample", 400)
+    check(re.search(r"/\w+ +[1-9]\d* +0 ", done.stdout), f"verify of a bank: {done.stdout}{done.stderr}")
+
+
+def banks(work):
+    """Each plane of /convolved is what its kernel gives alone; smaller kernels have zeros around them, their middles agree."""
+    cases = (
+        (noise((2, 40, 33), "i2"), [noise((4, 6, 5), "c16")], {"mode": "full"}),
+        (noise((3, 50, 37), "c8"), [noise((2, 9, 4), "f8")], {"boundary": "reflect", "precision": "double", "decimate": 3}),
+        (noise((70, 90), "f4"), [noise((5, 6), "f8"), noise((2, 11, 3), "f4"), noise((4, 4), "c8")], {"boundary": "edge"}),
+        (noise((70, 90), "f4"), [noise((5, 6), "f8") + 1, noise((3, 13), "f8") + 1], {"correlate": True, "normalize": "sum"}),
+        (noise((64, 90), "f4"), [noise((1, 7, 7), "f8")], {"mode": "valid", "algorithm": "direct"}),
+        (noise((60, 50), "f4"), [noise((3, 30, 20), "f4")], {"algorithm": "padded", "boundary": "constant=7.5"}),
+        (noise((60, 50), "f4"), [np.array([np.outer(np.hanning(9), np.hanning(n)) for n in (9, 7, 9)][::2])], {"algorithm": "separable"}))
+    for x, files, options in cases:
+        found, attributes = run_bank(work, x, files, checksum=True, **options)
+        if not attributes:
+            continue
+        kernels = [h for those in files for h in (those if those.ndim == 3 else [those])]
+        stack = x if x.ndim == 3 else x[None]
+        wide_x = x.astype(complex if np.iscomplexobj(x) else float)
+        parted = any(np.iscomplexobj(h) for h in kernels)
+        y = found["convolved"]
+        check(y.ndim == x.ndim + 1 and len(y) == len(kernels), f"a bank of {len(kernels)}: {y.shape}")
+        for k, h in enumerate(kernels):
+            wide = [expected(image.astype(complex if parted or np.iscomplexobj(x) else float), h, **options) for image in stack]
+            if options.get("mode") in ("full", "valid") and len(files) > 1:
+                continue
+            scale = h.sum() if options.get("normalize") == "sum" else 1
+            compare(f"kernel {k}, {options}", y[k] if x.ndim == 3 else y[k][None], np.array(wide), wide_x, h / scale,
+                    options.get("precision", "single"))
+        check(list(attributes["convolved"]["DIMENSION_LABELS"])[:1] == ["kernel"] and "k0" in attributes["convolved"]["kernels"],
+              f"attributes of a bank: {attributes}")
+        if options.get("mode") or len(files) > 1:
+            verified(work, "out.h5")
+    x = noise((50, 60), "f4")
+    lapwing(2, "conv2d", "--input", f"{work}/in.h5:/image", "--gaussian", "2,5.5,3", "--output", f"{work}/out.h5", "--overwrite")
+    with h5py.File(f"{work}/in.h5") as image, h5py.File(f"{work}/out.h5") as file:
+        side = file["kernels"].shape[1]
+        check(file["kernels"].shape == (3, side, side) and list(file["convolved"].attrs["fwhm_pixels"]) == [2, 5.5, 3], "Gaussians")
+        for k, width in enumerate((2, 5.5, 3)):
+            compare("a bank of Gaussians", file["convolved"][k], expected(image["image"][()].astype(float), file["kernels"][k]),
+                    image["image"][()], file["kernels"][k])
+            sigma, t = width / np.sqrt(8 * np.log(2)), np.arange(side) - side // 2
+            h = np.where(np.abs(t) <= np.ceil(5 * sigma), np.exp(-t ** 2 / (2 * sigma ** 2)), 0)
+            check(np.allclose(file["kernels"][k], np.outer(h, h) / h.sum() ** 2, rtol=0, atol=1e-13), f"a Gaussian of {width}")
+    for files, code, text in (([noise((2, 3, 3), "f8"), noise(3, "f8")], 65, "one dimension"),
+                              ([np.where(np.eye(3), np.nan, noise((2, 3, 3), "f8"))], 65, "must be finite"),
+                              ([np.array([np.eye(3), np.eye(3) - 1 / 3])], 78, "zero but for rounding"),
+                              ([noise((2, 2), "f4")] * 9, 2, "more than 8 files")):
+        done, _ = run_bank(work, x, files, code=code, normalize="sum")
+        check(text in done.stderr, f"{text}: {done.stderr}")
+
+
+def bank_bits(work):
+    """All products of a bank are the same on 1 to 8 ranks, for rows and images that are split."""
+    x = noise((2, 260, 150), "f4")
+    x[1, 100, 60] = np.nan
+    first = None
+    for n_ranks, extra in ((1, {}), (2, {"threads": 3}), (3, {"split": "channels"}), (8, {"split": "axis", "memory": "1G"})):
+        found, _ = run_bank(work, x, [noise_bank], n_ranks=n_ranks, products="convolved,peaks,best", threshold=3.5,
+                            cluster="4,kernels", boundary="reflect", **extra)
+        first = first or found
+        check(set(found) == set(first) and all(found[k].tobytes() == first[k].tobytes() for k in first),
+              f"a bank on {n_ranks} ranks, {extra}: other bits")
+
+
+def bank_as_fits(work):
+    """A bank becomes a cube, whose planes have the sky's coordinates of the image, as those of /best have."""
+    try:
+        from astropy.io import fits
+        from astropy.wcs import WCS
+    except ImportError:
+        print("astropy is not there: no FITS cube")
+        return
+    x, kernels = noise((50, 60), "f4"), noise((3, 5, 5), "f4")
+    header = fits.Header({"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRVAL1": 202.5, "CRVAL2": 47.2, "CRPIX1": 30, "CRPIX2": 20,
+                          "CDELT1": -1e-3, "CDELT2": 1e-3})
+    fits.writeto(f"{work}/sky.fits", x, header, overwrite=True)
+    fits.writeto(f"{work}/bank.fits", kernels, overwrite=True)
+    lapwing(2, "conv2d", "--input", f"{work}/sky.fits", "--kernel", f"{work}/bank.fits", "--output", f"{work}/out.fits", "--overwrite",
+            "--products", "convolved,best", "--noise", "energy", "--start", 7)
+    with fits.open(f"{work}/out.fits") as file:
+        cube, best, number = (file[name] for name in ("CONVOLVED", "BEST_VALUE", "BEST_KERNEL"))
+        check(cube.data.shape == (3, 43, 60) and number.data.dtype.kind == "i", f"cube: {cube.data.shape}")
+        for k in range(3):
+            compare("cube", cube.data[k], expected(x.astype(float), kernels[k].astype(float))[7:], x, kernels[k])
+        for unit in (cube, best, number):
+            at = WCS(unit.header).celestial.pixel_to_world_values(12, 10)
+            check(np.allclose(at, WCS(header).pixel_to_world_values(12, 17), rtol=0, atol=1e-9), f"{unit.name}: {at}")
+    verified(work, "out.fits")
+
+
 def galaxy(work):
     path = data_path("M51.fits")
     if not os.path.isfile(path):
@@ -290,5 +401,8 @@ with tempfile.TemporaryDirectory() as folder:
     decimation(folder)
     same_bits(folder)
     not_finite(folder)
+    banks(folder)
+    bank_bits(folder)
+    bank_as_fits(folder)
     galaxy(folder)
 finish()

@@ -248,14 +248,89 @@ def not_finite():
                 check(found.rows() == wanted, f"not finite {nan} {boundary}: {len(found.rows())} peaks, expected {len(wanted)}")
 
 
+def bank_peaks(snr, threshold, width, together):
+    """Rows (row, image, kernel, column, cluster size) of snr [kernel, image, row, column], and the margin of the closest decision.
+    Peaks of all kernels compete if they are `together`."""
+    rows, margin = [], np.inf
+    for image in range(snr.shape[1]):
+        places = np.argwhere(snr[:, image] >= threshold)
+        for f, i, j in places:
+            its = snr[f, image, i, j]
+            near = places[(np.abs(places[:, 1:] - (i, j)).max(axis=1) <= width) & (together | (places[:, 0] == f))]
+            others = [(snr[g, image, k, m], g, k, m) for g, k, m in near if (g, k, m) != (f, i, j)]
+            margin = min([margin, *(abs(other / its - 1) for other, *_ in others)])
+            if not any(other > its or (other == its and (g, k, m) < (f, i, j)) for other, g, k, m in others):
+                rows.append((int(i), image, int(f), int(j), len(near)))
+    return sorted(rows), margin
+
+
+def banks():
+    """Several kernels: peaks of each or of all together, the best kernel of each pixel, a noise for each image and kernel."""
+    for noise_kind, options in (("energy", {"cluster": 4, "algorithm": "tiles"}), ("measured", {"cluster": "5,kernels"}),
+                                ("given", {"cluster": "3,kernels", "sign": "both", "algorithm": "direct"}),
+                                ("rms", {"cluster": 0, "boundary": "wrap", "algorithm": "tiles"})):
+        together, width = "kernels" in str(options["cluster"]), int(str(options["cluster"]).split(",")[0])
+        sign, area = options.get("sign", "positive"), {"boundary": options.get("boundary", "zero")}
+        for attempt in range(20):
+            x, first = draw((2, 130, 140), "f4", (9, 7))
+            h = np.stack([first, noise((9, 7), "f8"), 2 * np.roll(first, 2, axis=1), noise((9, 7), "f8")])
+            y = np.stack([convolved(x.astype(float), kernel, **area) for kernel in h])
+            sigma = np.stack([{"energy": np.full(2, np.linalg.norm(kernel)), "given": np.ones(2)}.get(
+                noise_kind, measured(plane, x.shape, (9, 7), area)) for kernel, plane in zip(h, y)], axis=1)
+            snr = sizes(y, sign) / sigma.T[:, :, None, None]
+            threshold, gap = quiet_threshold(snr[snr > 0], 0.004)
+            wanted, margin = bank_peaks(snr, threshold, width, together)
+            if min(margin, gap) > 1e-5:
+                break
+        with tempfile.TemporaryDirectory() as work:
+            write(work, x, h)
+            given = {**options, "noise": noise_kind, "products": "convolved,peaks,best", "threshold": repr(threshold)}
+            found = run(work, 1, given)
+            if isinstance(found, str):
+                continue
+            name = f"a bank, {given}"
+            if noise_kind != "given":
+                if noise_kind == "rms":
+                    unit = int(re.search(r"segments? of (\d+) outputs", found.said).group(1))
+                    sigma = np.stack([rms_of_pieces(plane, unit) for plane in y], axis=1)
+                said = found.data["noise"]
+                off = np.abs(said / sigma - 1).max() if said.shape == sigma.shape else np.inf
+                check(off < {"energy": 1e-12, "rms": 1e-5}.get(noise_kind, 0.02), f"{name}: the noise {said.shape} is off by {off}")
+                snr = sizes(y, sign) / said.T[:, :, None, None]
+            if noise_kind in ("energy", "given") or np.abs(snr / threshold - 1).min() > 1e-5:
+                wanted, margin = bank_peaks(snr, threshold, width, together)
+                rows = list(zip(*(found.table[k].tolist() for k in ("row", "image", "kernel", "column", "cluster_size"))))
+                check(margin < 1e-5 or (rows == wanted and len(wanted) > 20), f"{name}: {len(rows)} peaks, expected {len(wanted)}")
+            ranked, kernel, value = np.sort(snr, axis=0), found.data["best/kernel"], found.data["best/value"]
+            if sign == "positive":
+                ranked = np.sort(y / found.data["noise"].T[:, :, None, None], axis=0)
+            clear = ranked[-1] - ranked[-2] > 1e-4
+            strength = y / found.data["noise"].T[:, :, None, None] if sign == "positive" else snr
+            check(clear.mean() > 0.9 and (kernel == strength.argmax(axis=0))[clear].all(), f"{name}: another kernel is the best")
+            check(np.abs(value - np.take_along_axis(y, kernel[None], axis=0)[0]).max() < 1e-4 * np.abs(y).max(), f"{name}: best value")
+            for n_ranks, split in (3, "axis"), (2, "channels"):
+                other = run(work, n_ranks, {**given, "split": split})
+                check(not isinstance(other, str) and same(found, other), f"{name}: not the same on {n_ranks} ranks")
+            done = lapwing(1, "verify", f"{work}/out.h5", "--sample", 300)
+            check(re.search(r"/best +300 +0 ", done.stdout), f"{name}: {done.stdout}")
+    x = np.zeros((1, 20, 30), "f4")
+    x[0, 5, 6] = x[0, 15, 20] = 3
+    with tempfile.TemporaryDirectory() as work:     # of equal outputs the lower kernel counts, then the upper pixel
+        write(work, x, np.array([[[0.5]], [[1.0]], [[1.0]]]))
+        found = run(work, 2, {"products": "peaks,best", "threshold": 1, "noise": "given", "cluster": "50,kernels", "algorithm": "direct"})
+        check([(row["row"], row["kernel"], row["cluster_size"]) for row in found.table] == [(5, 1, 6)], f"equal kernels: {found.table}")
+        check(found.data["best/kernel"][5, 6] == 1 and found.data["best/kernel"][0, 0] == 0, "equal kernels: the best one")
+
+
 def errors():
     x, h = draw((1, 200, 100), "f4", (3, 3))
     with tempfile.TemporaryDirectory() as work:
         write(work, x, h)
         sought = {"products": "peaks", "threshold": 3}
         for options, word, code in (
-                ({"products": "peaks"}, "--threshold", 2), ({"products": "filtered"}, "convolved, peaks", 2),
+                ({"products": "peaks"}, "--threshold", 2), ({"products": "filtered"}, "convolved, peaks, best", 2),
                 ({"threshold": 3}, "--products peaks", 2), ({"sign": "both"}, "--products peaks", 2), ({"cluster": 3}, "--products peaks", 2),
+                ({"products": "best", "cluster": "3,kernels"}, "--products peaks", 2),
                 ({**sought, "decimate": 2}, "--decimate 2", 2), ({**sought, "output_type": "float64"}, "--output-type", 2),
                 ({**sought, "threshold": 0.5, "noise": "energy", "max_peaks": 200}, "would have kept about max-peaks=200", 65)):
             said = run(work, 2, options, expect=code)
@@ -271,7 +346,7 @@ def errors():
         check(found.rows() == [] and found.table.dtype.names[0] == "image", "a search without sources does not give an empty table")
 
 
-for part in (kinds, bits, plateaus, not_finite, errors):
+for part in (kinds, bits, plateaus, not_finite, banks, errors):
     if os.environ.get("LW_SEARCH_PART", part.__name__) == part.__name__:
         part()
 finish()
