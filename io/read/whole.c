@@ -16,14 +16,11 @@ static bool is_same_shape(const struct lw_dataset_info *a, const struct lw_datas
     return a->n_dims == b->n_dims && memcmp(a->dims, b->dims, (size_t)a->n_dims * sizeof *a->dims) == 0 && a->n_dims <= 2;
 }
 
-/* Return the rows of one read. */
-static int64_t rows_at_once(const struct lw_whole *whole) { return lw_max64(1, READ_BYTES / lw_whole_row_bytes(whole)); }
-
 static int select_rows(const struct lw_whole *whole, struct lw_error *err)
 {
     const struct lw_view_spec view = {
         .axis = whole->info.n_dims - 1, .count = whole->row, .channels = {0, whole->rows, 1}, .max_axis = whole->row,
-        .max_channels = lw_min64(rows_at_once(whole), whole->rows), .chunks = LW_CHUNKS_WHOLE,
+        .max_channels = lw_min64(whole->at_once, whole->rows), .chunks = LW_CHUNKS_WHOLE,
     };
     return lw_reader_select(whole->reader, &view, err);
 }
@@ -37,7 +34,7 @@ static int begin_rows(const struct lw_whole *whole, int64_t first, int64_t n, ch
 /* Read rows [begin, end). @param into  memory of row `begin` */
 static int read_rows(const struct lw_whole *whole, int64_t begin, int64_t end, char *into, struct lw_error *err)
 {
-    const int64_t row_bytes = lw_whole_row_bytes(whole), most = rows_at_once(whole);
+    const int64_t row_bytes = lw_whole_row_bytes(whole), most = whole->at_once;
     int rc = begin < end ? select_rows(whole, err) : LW_OK;
     for (int64_t at = begin; rc == LW_OK && at < end; at += most) {
         rc = begin_rows(whole, at, lw_min64(most, end - at), into + (at - begin) * row_bytes, err);
@@ -100,6 +97,7 @@ int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, 
     if (opened == LW_OK && is_same_shape(lw_reader_info(reader), info)) {
         out->type = lw_reader_info(reader)->type;
         out->reader = reader;
+        out->at_once = lw_max64(1, READ_BYTES / lw_whole_row_bytes(out));
         lw_reader_use(reader, pool);
         return LW_OK;
     }
@@ -111,11 +109,22 @@ int64_t lw_whole_row_bytes(const struct lw_whole *whole) { return whole->row * (
 
 int64_t lw_whole_bytes(const struct lw_whole *whole) { return whole->rows * lw_whole_row_bytes(whole); }
 
+/* Wait for the read of expected rows that is under way. If it fails, these are read again. */
+static void end_ahead(struct lw_whole *whole)
+{
+    if (!whole->ahead.is_reading)
+        return;
+    whole->ahead.is_reading = false;
+    if (lw_reader_end(whole->reader, NULL) == LW_OK)
+        whole->ahead.done = lw_min64(whole->ahead.n, whole->ahead.done + whole->at_once);
+}
+
 int lw_whole_hold(struct lw_comm *comm, struct lw_whole *whole, struct lw_error *err)
 {
     int64_t begin, end;
     if (lw_whole_is_held(whole))
         return LW_OK;
+    end_ahead(whole);
     int rc = create_memory(comm, whole, err);
     if (rc)
         return rc;
@@ -150,16 +159,6 @@ int lw_whole_reserve_ahead(struct lw_whole *whole, int64_t most_rows, struct lw_
     return whole->ahead.rows ? LW_OK : LW_ESYSTEM;
 }
 
-/* Wait for the read of expected rows that is under way. If it fails, these are read again. */
-static void end_ahead(struct lw_whole *whole)
-{
-    if (!whole->ahead.is_reading)
-        return;
-    whole->ahead.is_reading = false;
-    if (lw_reader_end(whole->reader, NULL) == LW_OK)
-        whole->ahead.done = lw_min64(whole->ahead.n, whole->ahead.done + rows_at_once(whole));
-}
-
 void lw_whole_expect(struct lw_whole *whole, int64_t first, int64_t n)
 {
     if (!whole->ahead.rows || n > whole->ahead.most)
@@ -169,7 +168,7 @@ void lw_whole_expect(struct lw_whole *whole, int64_t first, int64_t n)
         whole->ahead.done = 0;
     whole->ahead.first = first;
     whole->ahead.n = n;
-    const int64_t done = whole->ahead.done, count = lw_min64(n - done, rows_at_once(whole));
+    const int64_t done = whole->ahead.done, count = lw_min64(n - done, whole->at_once);
     char *const into = (char *)whole->ahead.rows + done * lw_whole_row_bytes(whole);
     if (count > 0 && select_rows(whole, NULL) == LW_OK) {
         whole->ahead.is_reading = begin_rows(whole, first + done, count, into, NULL) == LW_OK;

@@ -12,6 +12,7 @@ struct lw_whole {
     struct lw_dataset_info info;        /* description of the dataset as it is stored */
     struct lw_type type;                /* type of the rows in memory; the reader's type, or float64 */
     int64_t rows, row;                  /* all dimensions but the last; values of a row, the last dimension */
+    int64_t at_once;                    /* rows of one read; tests make them fewer */
     const void *data;                   /* rows [first, first + n) in memory; every rank must leave them as they are */
     int64_t first, n;
     struct lw_shared memory;            /* owned; holds all rows, once they are held */

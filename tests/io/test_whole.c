@@ -1,5 +1,6 @@
 /* test_whole.c - tests of whole datasets in their stored type: against the same dataset read as numbers, for all types, layouts and
  * shares of ranks. */
+#include "base/integers.h"
 #include "base/memory.h"
 #include "base/pool.h"
 #include "io/read/whole.h"
@@ -77,7 +78,7 @@ static void write_all(const char *path)
     H5Fclose(file);
 }
 
-/* Take rows in pieces of 5, and note a hash of each row for check_hashes. */
+/* Take rows in pieces of 5, some of which are expected before, and note a hash of each row for check_hashes. */
 static uint64_t hashes[ROWS];
 
 static uint64_t hash_row(const struct lw_whole *whole, int64_t row)
@@ -93,12 +94,18 @@ static int check_taken(struct lw_whole *whole, struct lw_error *err)
 {
     enum { PIECE = 5 };
     int rc = lw_whole_reserve(whole, PIECE, err);
+    rc = rc ? rc : lw_whole_reserve_ahead(whole, PIECE, err);
+    whole->at_once = 2;
     for (int64_t first = 0; rc == LW_OK && first < whole->rows && first < ROWS; first += PIECE) {
         const int64_t n = whole->rows - first < PIECE ? whole->rows - first : PIECE;
         rc = lw_whole_take(whole, first, n, err);
+        const int64_t next = first + n, n_next = lw_min64(PIECE, whole->rows - next);
+        for (int64_t i = 0; i < first / PIECE % 5 && n_next > 0; i++)      /* one expectation in four is of other rows */
+            lw_whole_expect(whole, first / PIECE % 4 == 3 ? 0 : next, first / PIECE % 4 == 3 && i % 2 ? 1 : n_next);
         for (int64_t row = first; rc == LW_OK && row < first + n && row < ROWS; row++)
             hashes[row] = hash_row(whole, row);
     }
+    whole->at_once = ROWS;
     return rc;
 }
 
