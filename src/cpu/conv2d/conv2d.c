@@ -13,6 +13,7 @@
  * No result depends on the thread, the block or the slot. */
 #include "cpu/conv2d/conv2d.h"
 
+#include "cpu/dispatch.h"
 #include "signal/convolution.h"
 
 #include <math.h>
@@ -112,22 +113,46 @@ static int64_t n_noises(const struct lw_op_spec *spec)
 
 static int64_t mesh_bytes(const struct lw_mesh *mesh) { return mesh ? lw_mesh_values(mesh) * (int64_t)sizeof *mesh->tables : 0; }
 
-static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
+/* Return whether windows with bright stars are transformed in double precision; find the operation that does so. */
+static bool is_widened(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_op_spec *wide,
+                       struct lw_cpu_shape2d *wide_shape)
 {
-    struct lw_cpu_shape2d shape;
-    if (lw_cpu_shape2d(spec, &shape, NULL))
-        return 0;                       /* cannot happen: the plan was made from the same spec */
+    *wide = *spec;
+    wide->precision = LW_DOUBLE;
+    wide->nan = LW_NAN_ZERO;
+    wide->conv2d.background = wide->conv2d.sigma = NULL;
+    wide->conv2d.weights = LW_WEIGHTS_INVERSE;
+    wide->conv2d.search = (struct lw_search){0};
+    *wide_shape = *shape;
+    wide_shape->kernels = lw_cpu_kernels(LW_DOUBLE);
+    wide_shape->has_window = false;     /* it takes that of the tile in single precision */
+    return shape->has_weights && spec->precision == LW_SINGLE && lw_cpu_shape2d_has_fft(shape);
+}
+
+static int64_t bytes_of(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, const struct lw_op_plan *plan,
+                        const struct lw_cpu_op_size *size)
+{
     struct lw_cpu_conv2d_lane lane;
-    const int64_t lane_bytes = (int64_t)sizeof lane + lay_out(spec, &shape, NULL, &lane);
+    const int64_t lane_bytes = (int64_t)sizeof lane + lay_out(spec, shape, NULL, &lane);
     /* FFTW's tables of roots: about one complex number per point of a plan, for each direction. */
-    const int64_t tables = 4 * (shape.rows + shape.columns) * (int64_t)shape.kernels->real_bytes;
-    const int64_t work = (lw_cpu_shape2d_has_fft(&shape) ? tables : 0) + lay_out_shared(spec, &shape, NULL, &lane) +
-                         n_lanes(&shape, plan, size) * lane_bytes;
-    const int64_t kernel = (int64_t)sizeof(struct lw_cpu_kernel2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan);
-    const int64_t kept = (int64_t)sizeof(struct lw_cpu_conv2d) + shape.n_kernels * kernel +
+    const int64_t tables = 4 * (shape->rows + shape->columns) * (int64_t)shape->kernels->real_bytes;
+    const int64_t work = (lw_cpu_shape2d_has_fft(shape) ? tables : 0) + lay_out_shared(spec, shape, NULL, &lane) +
+                         n_lanes(shape, plan, size) * lane_bytes;
+    const int64_t kernel = (int64_t)sizeof(struct lw_cpu_kernel2d) + lw_cpu_kernel2d_bytes(shape, spec->nan);
+    const int64_t kept = (int64_t)sizeof(struct lw_cpu_conv2d) + shape->n_kernels * kernel +
                          n_noises(spec) * (int64_t)sizeof(double) + mesh_bytes(spec->conv2d.background) +
                          mesh_bytes(spec->conv2d.sigma);
-    return kept + lw_max64(work, lw_cpu_kernel2d_setup_bytes(&shape));     /* the kernel is prepared before the lanes are opened */
+    return kept + lw_max64(work, lw_cpu_kernel2d_setup_bytes(shape));      /* the kernel is prepared before the lanes are opened */
+}
+
+static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
+{
+    struct lw_cpu_shape2d shape, wide_shape;
+    struct lw_op_spec wide;
+    if (lw_cpu_shape2d(spec, &shape, NULL))
+        return 0;                       /* cannot happen: the plan was made from the same spec */
+    return bytes_of(spec, &shape, plan, size) +
+           (is_widened(spec, &shape, &wide, &wide_shape) ? bytes_of(&wide, &wide_shape, plan, size) : 0);
 }
 
 static int take_noise(const struct lw_op_spec *spec, double **out, struct lw_error *err)
@@ -202,11 +227,12 @@ static void conv2d_destroy(void *state)
     lw_free(conv2d->sigma.tables);
     lw_free(conv2d->shared);
     lw_free(conv2d->noise);
+    conv2d_destroy(conv2d->wide);
     lw_free(conv2d);
 }
 
-static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
-                         void **out, struct lw_error *err)
+static int create_of(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, const struct lw_op_plan *plan,
+                     const struct lw_cpu_op_size *size, struct lw_cpu_conv2d **out, struct lw_error *err)
 {
     struct lw_cpu_conv2d *const conv2d = lw_alloc(sizeof *conv2d, "an operation", err);
     if (!conv2d)
@@ -224,12 +250,31 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
     conv2d->crossings = lw_op_find_product(plan, LW_OP_CROSSINGS);
     conv2d->best_value = lw_op_find_product(plan, LW_OP_BEST_VALUE);
     conv2d->best_filter = lw_op_find_product(plan, LW_OP_BEST_FILTER);
-    int rc = lw_cpu_shape2d(spec, &conv2d->shape, err);
-    conv2d->n_tiles = conv2d->shape.pair_rows * conv2d->shape.pair_columns;
-    if (rc || (rc = take_noise(spec, &conv2d->noise, err)) ||
+    conv2d->shape = *shape;
+    conv2d->n_tiles = shape->pair_rows * shape->pair_columns;
+    int rc;
+    if ((rc = take_noise(spec, &conv2d->noise, err)) ||
         (rc = take_mesh(spec->conv2d.background, &conv2d->background, err)) ||
         (rc = take_mesh(spec->conv2d.sigma, &conv2d->sigma, err)) || (rc = take_kernels(conv2d, spec, err)) ||
         (rc = open_lanes(conv2d, n_lanes(&conv2d->shape, plan, size), err))) {
+        conv2d_destroy(conv2d);
+        return rc;
+    }
+    *out = conv2d;
+    return LW_OK;
+}
+
+static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
+                         void **out, struct lw_error *err)
+{
+    struct lw_cpu_shape2d shape, wide_shape;
+    struct lw_op_spec wide;
+    struct lw_cpu_conv2d *conv2d = NULL;
+    int rc;
+    if ((rc = lw_cpu_shape2d(spec, &shape, err)) || (rc = create_of(spec, &shape, plan, size, &conv2d, err)))
+        return rc;
+    if (is_widened(spec, &shape, &wide, &wide_shape) &&
+        (rc = create_of(&wide, &wide_shape, plan, size, &conv2d->wide, err))) {
         conv2d_destroy(conv2d);
         return rc;
     }
@@ -366,17 +411,34 @@ static void *window_row(const struct lw_cpu_tile2d *tile, int plane, int64_t row
     return real_at(tile->conv2d, tile->window, (plane * shape->rows + row) * shape->window_stride);
 }
 
-/* Return the smallest B for which A / sqrt(B) is as exact as engine.h promises. A transform's error is alike at all outputs: about
- * ROUNDING times the rms value of what is transformed and the norm of the kernel. Errors of sums are small beside each output. */
+/* Find the smallest B for which A and B are as exact as engine.h promises, for a kernel of norm 1. A transform's error is alike at
+ * all outputs: about `rounding` times the rms value of what is transformed and the norm of the kernel. */
+static void least_of(const struct lw_cpu_tile2d *tile, double *a, double *b)
+{
+    const bool is_single = tile->conv2d->shape.kernels->real_bytes == sizeof(float);
+    const double rounding = is_single ? 2e-7 : 4e-16, most = is_single || tile->narrow ? 1e-5 : 1e-10;
+    const double error = ldexp(rounding * (tile->rms[0] + tile->rms[1]) / (10 * most), tile->exponent);
+    *a = error * error;
+    *b = rounding * tile->rms[1] / most;
+}
+
+/* Return the smallest B of the tile's kernel. Errors of direct sums are small beside each output. */
 static double least_b(const struct lw_cpu_tile2d *tile)
 {
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
-    const bool is_single = shape->kernels->real_bytes == sizeof(float);
-    const double rounding = is_single ? 2e-7 : 4e-16, most = is_single ? 1e-4 : 1e-12, most_relative = is_single ? 1e-5 : 1e-12;
     const double norm = tile->conv2d->kernels[tile->kernel].norm;
-    const double a = ldexp(rounding * (tile->rms[0] + tile->rms[1]) * norm / most, tile->exponent);
-    const double b = rounding * tile->rms[1] * norm * norm / most_relative;
-    return lw_cpu_shape2d_has_fft(shape) ? fmax(a * a, b) : is_single ? 0x1p-100 : 0x1p-900;
+    double a, b;
+    least_of(tile, &a, &b);
+    const double least = shape->kernels->real_bytes == sizeof(float) ? 0x1p-100 : 0x1p-900;
+    return lw_cpu_shape2d_has_fft(shape) ? fmax(a, b) * norm * norm : least;
+}
+
+/* Return whether the error of A, or faint weights, would leave many outputs to sums: B is about norm^2 times the weights' rms. */
+static bool is_bright(const struct lw_cpu_tile2d *tile)
+{
+    double a, b;
+    least_of(tile, &a, &b);
+    return a > 0.1 * tile->rms[1] || tile->is_uneven;
 }
 
 /* Make those outputs of a row whose B is below `least` as sums in double precision. */
@@ -385,16 +447,19 @@ static void sum_faint(const struct lw_cpu_tile2d *tile, int64_t row, double leas
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     const bool is_single = shape->kernels->real_bytes == sizeof(float);
+    const struct lw_cpu_tile2d *const window = tile->narrow ? tile->narrow : tile;
     void *const b = b_of(conv2d, outputs);
     for (int64_t j = 0; j < tile->n_columns; j++) {
         const double its = is_single ? (double)((const float *)b)[j] : ((const double *)b)[j];
         if (!(its < least) || (tile->flaws->any && tile->flaws->touched[j]))
             continue;
         double sums[2];
-        shape->kernels->weighted_sum(conv2d->kernels[tile->kernel].taps, shape->kernel_rows, shape->kernel_columns,
-                                     real_at(conv2d, window_row(tile, 0, row), j), real_at(conv2d, window_row(tile, 1, row), j),
-                                     shape->window_stride, sums);
-        const double y = sums[1] > 0 ? sums[0] / sqrt(sums[1]) : 0;
+        const void *const x = real_at(window->conv2d, window_row(window, 0, row), j);
+        const void *const v = real_at(window->conv2d, window_row(window, 1, row), j);
+        window->conv2d->shape.kernels->weighted_sum(conv2d->kernels[tile->kernel].taps, shape->kernel_rows,
+                                                    shape->kernel_columns, x, v, shape->window_stride, sums);
+        /* divide_row multiplies by 2^exponent; only the window of a narrow tile has been divided by it */
+        const double y = sums[1] > 0 ? ldexp(sums[0] / sqrt(sums[1]), tile->narrow ? -tile->exponent : 0) : 0;
         shape->kernels->round_reals(&y, real_at(conv2d, outputs, j), 1);
         shape->kernels->round_reals(&sums[1], real_at(conv2d, b, j), 1);
     }
@@ -426,10 +491,19 @@ static void restore_row(const struct lw_cpu_tile2d *tile, int64_t row, void *out
 /* Complete a row of outputs, search it for crossings and the best kernel, and store it. */
 static void finish_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
 {
+    struct lw_cpu_tile2d narrow;
     if (tile->conv2d->shape.has_weights)
         divide_row(tile, row, outputs);
     else
         restore_row(tile, row, outputs);
+    if (tile->narrow) {
+        narrow = *tile->narrow;
+        narrow.kernel = tile->kernel;
+        narrow.conv2d->shape.kernels->round_reals(outputs, narrow.y, narrow.n_columns);
+        narrow.conv2d->shape.kernels->round_reals(b_of(tile->conv2d, outputs), b_of(narrow.conv2d, narrow.y), narrow.n_columns);
+        outputs = narrow.y;
+        tile = &narrow;
+    }
     if (is_searched(tile, row))
         search_row(tile, row, outputs);
     if (has_best(tile, row))
@@ -471,7 +545,7 @@ static void load_weighted(struct lw_cpu_tile2d *tile)
     const struct lw_cpu_kernels *const k = shape->kernels;
     const bool is_sigma = conv2d->spec.conv2d.weights != LW_WEIGHTS_INVERSE;
     const int64_t n = tile->needed_columns;
-    int64_t n_none = 0;
+    int64_t n_none = 0, n_faint = 0;
     double largest = 0, squares[2] = {0};
     for (int64_t row = 0; row < tile->needed_rows; row++) {
         void *const x = window_row(tile, 0, row), *const v = window_row(tile, 1, row);
@@ -485,7 +559,8 @@ static void load_weighted(struct lw_cpu_tile2d *tile)
     const int exponent = largest > 0 ? ilogb(largest) : 0;
     tile->unit = is_sigma ? exponent : (exponent - (exponent & 1)) / 2;
     for (int64_t row = 0; row < tile->needed_rows; row++)
-        k->weigh_pixels(window_row(tile, 0, row), window_row(tile, 1, row), n, is_sigma, tile->unit, squares);
+        n_faint += k->weigh_pixels(window_row(tile, 0, row), window_row(tile, 1, row), n, is_sigma, tile->unit, squares);
+    tile->is_uneven = n_faint > (tile->needed_rows * n - n_none) / 20;
     for (int i = 0; i < 2; i++)
         tile->rms[i] = sqrt(squares[i] / (double)(shape->rows * shape->columns));
 }
@@ -662,6 +737,18 @@ static void *points_row(const struct lw_cpu_tile2d *tile, int plane, int64_t row
     return real_at(tile->conv2d, tile->lane->x, 2 * (plane * fft->rows + row) * fft->pitch);
 }
 
+/* Load a row of a narrow tile's pixels and weights. @return the pixels; the weights are the row B beside them */
+static void *widen_row(const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    const struct lw_cpu_kernels *const k = tile->conv2d->shape.kernels;
+    const struct lw_cpu_panel panel = {.scalar = LW_FLOAT32, .rows = 1, .columns = tile->conv2d->shape.columns};
+    k->load(&panel, window_row(tile->narrow, 0, row), tile->y);
+    k->load(&panel, window_row(tile->narrow, 1, row), b_of(tile->conv2d, tile->y));
+    if (tile->exponent != 0)
+        k->scale(tile->y, panel.columns, -tile->exponent);
+    return tile->y;
+}
+
 static void forward_row(const struct lw_cpu_tile2d *tiles, int64_t row)
 {
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
@@ -672,7 +759,9 @@ static void forward_row(const struct lw_cpu_tile2d *tiles, int64_t row)
             k->fill(points_row(tiles, plane, row), 2 * conv2d->fft->bins, 0);
         return;
     }
-    if (conv2d->shape.has_weights) {
+    if (tiles->narrow) {
+        k->pack(widen_row(&tiles[0], row), b_of(conv2d, tiles->y), points, conv2d->shape.columns);
+    } else if (conv2d->shape.has_weights) {
         k->pack(find_row(&tiles[0], row, NULL), window_row(&tiles[0], 1, row), points, conv2d->shape.columns);
     } else if (conv2d->n_tiles == 1 && tiles->window) {
         points = find_row(&tiles[0], row, points);
@@ -760,11 +849,40 @@ static void run_kernel(struct lw_cpu_tile2d *tiles, int kernel)
         put_row(tiles, row);
 }
 
+static void transform(struct lw_cpu_tile2d *tiles)
+{
+    const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
+    for (int64_t row = 0; row < conv2d->shape.rows; row++)
+        forward_row(tiles, row);
+    for (int i = 0; !conv2d->shape.has_weights && i < conv2d->n_tiles; i++)
+        lw_cpu_flaws2d_settle(&tiles[i]);
+    keep_columns(conv2d, tiles->lane, 0, conv2d->fft->bins);
+    for (int k = tiles->work->kernel; k < tiles->work->end_kernel; k++)
+        run_kernel(tiles, k);
+}
+
+/* Transform a tile of weighted pixels in double precision. */
+static void transform_wide(struct lw_cpu_tile2d *narrow)
+{
+    const struct lw_cpu_conv2d *const wide = narrow->conv2d->wide;
+    const int64_t number = ((const char *)narrow->lane - narrow->conv2d->lanes.lanes) / (int64_t)narrow->conv2d->lanes.lane_bytes;
+    struct lw_cpu_tile2d tile = *narrow;
+    tile.conv2d = wide;
+    tile.lane = lw_cpu_lane_at(&wide->lanes, (int)number);
+    tile.y = tile.lane->y[0];
+    tile.narrow = narrow;
+    transform(&tile);
+}
+
 static void run_transform(struct lw_cpu_tile2d *tiles)
 {
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     for (int i = 0; i < conv2d->n_tiles; i++)
         inspect(&tiles[i]);
+    if (conv2d->wide && is_bright(&tiles[0])) {
+        transform_wide(&tiles[0]);
+        return;
+    }
     /* Tiles are scaled to a magnitude near 1. So a faint tile keeps its digits beside a bright one in the same transform, and none
      * leaves the range of numbers. If both are moderate and alike, there is nothing to scale. */
     const int first = tiles[0].exponent;
@@ -773,13 +891,7 @@ static void run_transform(struct lw_cpu_tile2d *tiles)
         are_moderate &= tiles[i].exponent == first;
     for (int i = 0; are_moderate && i < conv2d->n_tiles; i++)
         tiles[i].exponent = 0;
-    for (int64_t row = 0; row < conv2d->shape.rows; row++)
-        forward_row(tiles, row);
-    for (int i = 0; !conv2d->shape.has_weights && i < conv2d->n_tiles; i++)
-        lw_cpu_flaws2d_settle(&tiles[i]);
-    keep_columns(conv2d, tiles->lane, 0, conv2d->fft->bins);
-    for (int k = tiles->work->kernel; k < tiles->work->end_kernel; k++)
-        run_kernel(tiles, k);
+    transform(tiles);
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------------- */

@@ -136,6 +136,7 @@ struct lw_cpu_conv2d {
     int series, crossings, best_value, best_filter;     /* numbers of the products; -1: not wanted */
     double *noise;                      /* search: [n_channels of the whole data set][n_kernels] */
     struct lw_mesh background, sigma;   /* tables NULL: none */
+    struct lw_cpu_conv2d *wide;         /* weights in single precision: makes windows with bright stars; else NULL */
 };
 
 /* Work on a slot's block: all products, or the crossings of a part of it again. Rows count from the block's first: negative before
@@ -162,6 +163,8 @@ struct lw_cpu_tile2d {
     int kernel;                         /* number of the kernel whose outputs are made */
     int exponent;                       /* pixels were divided by 2^exponent */
     int unit;                           /* weights: sigmas were multiplied by 2^unit, and pixels, too */
+    const struct lw_cpu_tile2d *narrow; /* the tile in single precision that this one computes in double; NULL: none */
+    bool is_uneven;                     /* weights: many are faint beside the largest */
     double rms[2];                      /* weights: rms value of the window's weighted pixels, and of its weights */
     int64_t channel;                    /* channel of the block */
     int64_t row, column;                /* its first output: row of the block (negative: before it), column of the image */

@@ -183,8 +183,8 @@ struct lw_cpu_kernels {
     int64_t (*take_weights)(const void *x, void *v, int64_t n, bool is_sigma);
     void (*mark_weights)(const void *v, uint8_t *map, int64_t n);           /* map = v > 0 */
     /* Turn x and v into the weighted pixel and its weight, for a sigma in units of 2^-exponent and x in the same unit. Add their
-     * squares to two sums. Pixels out of range become 0. */
-    void (*weigh_pixels)(void *x, void *v, int64_t n, bool is_sigma, int exponent, double squares[2]);
+     * squares to two sums. Pixels out of range become 0. Return how many weights are above 0 and below 2^-6. */
+    int64_t (*weigh_pixels)(void *x, void *v, int64_t n, bool is_sigma, int exponent, double squares[2]);
     bool (*divide_by_root)(void *a, const void *b, int64_t n, double least);        /* a /= sqrt(b); whether a b is below `least` */
     /* Set two sums over rows x columns pixels: of taps[] x and of taps[]^2 v. stride: reals from row to row. */
     void (*weighted_sum)(const double *taps, int64_t rows, int64_t columns, const void *x, const void *v, int64_t stride,

@@ -42,7 +42,7 @@ struct weighing {
     double squares[2][N_CHAINS];
 };
 
-static inline void weigh_pixel(struct weighing *w, int chain, bool is_sigma, real *x, real *v)
+static inline int32_t weigh_pixel(struct weighing *w, int chain, bool is_sigma, real *x, real *v)
 {
     const real scaled = *v * w->down[0] * w->down[1];
     const real weight = is_sigma ? scaled * scaled : scaled * w->down[0] * w->down[1];
@@ -52,31 +52,34 @@ static inline void weigh_pixel(struct weighing *w, int chain, bool is_sigma, rea
     *v = counts ? weight : 0;
     w->squares[0][chain] += (double)*x * (double)*x;
     w->squares[1][chain] += (double)*v * (double)*v;
+    return *v > 0 && *v < (real)0x1p-6;
 }
 
-static inline void weigh_pixels(struct weighing *w, bool is_sigma, real *restrict x, real *restrict v, int64_t n)
+static inline int64_t weigh_pixels(struct weighing *w, bool is_sigma, real *restrict x, real *restrict v, int64_t n)
 {
     int64_t i = 0;
+    int32_t n_faint[N_CHAINS] = {0}, sum = 0;
     for (; i + N_CHAINS <= n; i += N_CHAINS)
         for (int k = 0; k < N_CHAINS; k++)
-            weigh_pixel(w, k, is_sigma, &x[i + k], &v[i + k]);
+            n_faint[k] += weigh_pixel(w, k, is_sigma, &x[i + k], &v[i + k]);
     for (int k = 0; i < n; i++, k++)
-        weigh_pixel(w, k, is_sigma, &x[i], &v[i]);
+        n_faint[k] += weigh_pixel(w, k, is_sigma, &x[i], &v[i]);
+    for (int k = 0; k < N_CHAINS; k++)
+        sum += n_faint[k];
+    return sum;
 }
 
-void KERNEL(lw_weigh_pixels)(void *x, void *v, int64_t n, bool is_sigma, int exponent, double squares[2])
+int64_t KERNEL(lw_weigh_pixels)(void *x, void *v, int64_t n, bool is_sigma, int exponent, double squares[2])
 {
     const int half = exponent / 2, rest = exponent - half;
     struct weighing w = {{REAL_MATH(ldexp)(1, half), REAL_MATH(ldexp)(1, rest)},
                          {REAL_MATH(ldexp)(1, -half), REAL_MATH(ldexp)(1, -rest)}, {{0}}};
-    if (is_sigma)
-        weigh_pixels(&w, true, x, v, n);
-    else
-        weigh_pixels(&w, false, x, v, n);
+    const int64_t n_faint = is_sigma ? weigh_pixels(&w, true, x, v, n) : weigh_pixels(&w, false, x, v, n);
     for (int k = 0; k < N_CHAINS; k++) {
         squares[0] += w.squares[0][k];
         squares[1] += w.squares[1][k];
     }
+    return n_faint;
 }
 
 bool KERNEL(lw_divide_by_root)(void *a, const void *b, int64_t n, double least)
