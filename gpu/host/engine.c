@@ -352,8 +352,6 @@ static void architecture(const struct lw_engine *engine, char *text, size_t size
 
 static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
-    if (lw_op_is_weighted(spec))
-        return lw_fail(err, LW_ECONFIG, "the GPU engine does not weight pixels: leave out --noise-map and --weight-map");
     return operations[spec->kind]->plan(lw_cuda_device_of(engine), spec, plan, err);
 }
 

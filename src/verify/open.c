@@ -108,7 +108,7 @@ static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
         const double bytes = lw_said_real(&verify->notes->file, name, -1);
         if (bytes >= 0 && (int64_t)bytes != info->file_bytes)
             return lw_fail(err, LW_EDATA, "%.500s is not the file that the result was made from: it has %" PRId64 " bytes, and had "
-                           "%.0f then; name the right one with --input or --filters",
+                           "%.0f then; name the right one with --input, --filters or --map",
                            lw_dataset_name(info).text, info->file_bytes, bytes);
     }
     return LW_OK;
@@ -244,8 +244,8 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
         return rc;
     if ((rc = open_input(verify, err)) == LW_EIO) {
         const size_t used = strlen(err->message);
-        snprintf(err->message + used, sizeof err->message - used, "; if files have moved, name them with --input, --filters and "
-                 "--beside");
+        snprintf(err->message + used, sizeof err->message - used, "; if files have moved, name them with --input, --filters, "
+                 "--beside and --map");
     }
     if (rc || (rc = share_notes(verify, err)))
         return rc;

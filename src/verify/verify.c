@@ -25,6 +25,8 @@ const struct lw_option lw_verify_options[] = {
      .help = "Where the files beside the input are now."},
     {.name = "filters", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
      .help = "Where the filters are now, or the kernel of conv2d. It is for those that were read from a file."},
+    {.name = "map", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
+     .help = "Where the map of --noise-map or --weight-map is now."},
     {.name = NULL},
 };
 
@@ -138,11 +140,15 @@ static int check_product(struct lw_verify *verify, int number, struct lw_error *
 static int move_files(const struct lw_verify_request *request, struct lw_error *err)
 {
     const char *const input = lw_options_text(request->given, "input"), *const filters = lw_options_text(request->given, "filters");
+    static const char *const maps[] = {"noise-map", "weight-map"};
     const char *const taps = request->ops->taps;
-    const char *const beside = lw_options_text(request->given, "beside");
+    const char *const beside = lw_options_text(request->given, "beside"), *const map = lw_options_text(request->given, "map");
     int rc = input ? lw_options_set(request->options, "input", input, "--input", err) : LW_OK;
     if (rc == LW_OK && beside && !request->ops->is_isolated)
         rc = lw_options_set(request->options, "beside", beside, "--beside", err);
+    for (int m = 0; rc == LW_OK && map && m < 2; m++)
+        if (lw_option_find(request->ops->options, maps[m]) && lw_options_given(request->options, maps[m]))
+            rc = lw_options_set(request->options, maps[m], map, "--map", err);
     if (rc || !filters)
         return rc;
     if (!taps || !lw_options_given(request->options, taps))

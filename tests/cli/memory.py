@@ -76,6 +76,7 @@ def cases():
         ("time slow", 2, ols("slow.h5"), "100M"),
         ("time slow, checksums", 2, ols("slow.h5", "--checksum"), "100M"),
         ("every third channel", 2, ols("slow.h5", "--channels", "0:48:3"), "150M"),
+        ("image, noise map", 2, ["conv2d", "--input", "sky.h5:/image", "--kernel", "sky.h5:/psf", "--noise-map", "sky.h5:/image"], "120M"),
         ("image, checksums", 2, ["conv2d", "--input", "sky.h5:/image", "--kernel", "sky.h5:/psf", "--checksum"], "120M"),
         ("sparse", 2, sfft("tones.h5", "50"), "150M"),
         ("many lines", 2, sfft("tones.h5", "5000"), None),

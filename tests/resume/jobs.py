@@ -27,6 +27,7 @@ def make_input(path, size=1):
         file["taps"] = random.standard_normal((2, 65))
         file["bank"] = random.standard_normal((150, 2001)).astype("f4")     # the least memory holds some of them at a time
         file["image"], file["kernel"] = random.standard_normal((8000 * size, 400)).astype("f4"), random.standard_normal((9, 9))
+        file["sigma"] = 0.5 + random.random((300, 200))
         file["stack"] = random.standard_normal((6 * size, 300, 200)).astype("f4")
         turns = np.arange(1 << 16) / (1 << 16)
         file["tones"] = np.array([sum(np.cos(2 * np.pi * (frequency + 7 * c) * turns) for frequency in (5, 500, 1234))
@@ -63,6 +64,7 @@ def jobs(path):
         "image": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
         "fits": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
         "stack": [*conv2d, "--input", path + ":/stack", "--boundary", "reflect"],
+        "weighted": [*conv2d, "--input", path + ":/stack", "--noise-map", path + ":/sigma", "--products", "convolved,peaks", *search],
         "sparse": sfft,
         "dense": [*sfft, "--algorithm", "dense"],
         "pieces": [*sfft, "--window", "16k", "--hop", "5000", "--fallback", "partial"],
