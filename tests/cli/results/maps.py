@@ -8,7 +8,10 @@ kernel covers no pixel of weight above 0. If sep is installed, the pixels above 
 
 import itertools
 import os
+import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from tested import as_arguments, check, finish, lapwing, needed_memory, random, read_products
 
