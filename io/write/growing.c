@@ -193,7 +193,7 @@ int lw_growing_sift(struct lw_growing *table, lw_sift_fn *sift, void *context, s
 
 int lw_growing_sync(const struct lw_growing *table, struct lw_error *err)
 {
-    const int fd = table->fd;
+    const int fd = table->is_sifted ? -1 : table->fd;     /* a later run goes on from what a checkpoint has synced */
     return fd < 0 || fsync(fd) == 0 ? LW_OK : fail_log(table, "keep", strerror(errno), err);
 }
 

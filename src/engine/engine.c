@@ -65,7 +65,8 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
         add(plan, (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = ols->n_filters, .width = 1,
                                          .rate = lw_post_rate(ols->post), .every = lw_post_every(ols->post)});
     if (wanted & LW_PEAKS)
-        add(plan, crossings(&ols->search, plan, spec->n_outputs, ols->n_filters, 1));
+        add(plan,
+            crossings(&ols->search, plan, spec->n_outputs, ols->n_filters, ols->search.clusters_filters ? ols->n_filters : 1));
     if (wanted & LW_BEST) {
         add(plan, array(LW_OP_BEST_VALUE, scalar, is_complex, 1));
         add(plan, array(LW_OP_BEST_FILTER, LW_INT32, false, 1));
