@@ -173,7 +173,7 @@ static bool split(struct lw_candidates *candidates, struct lw_part part)
         first->n_channels = half(part.n_channels, op->channel_unit);
         second->channel += first->n_channels;
         second->n_channels -= first->n_channels;
-    } else if (part.n_filters > 1) {
+    } else if (part.n_filters > 1 && (candidates->waits || !candidates->search->clusters_filters)) {
         first->n_filters = part.n_filters / 2;
         second->filter += first->n_filters;
         second->n_filters -= first->n_filters;
@@ -327,10 +327,9 @@ static int add_rows(struct lw_candidates *candidates, const void *rows, int64_t 
     const bool is_hopeless = found / HOPELESS > most || (found > lw_max64(most / RATE_FROM, LEAST_RATE) &&
                                                          (double)found > HOPELESS * (double)most * part);
     if (candidates->waits && !candidates->is_crowded && (is_hopeless || found > most))
-        return lw_fail(err, LW_EDATA, "%" PRId64 " outputs in the first %.3g%% of the data wait for the peaks of all filters, for "
-                       "max-peaks=%" PRId64 " at most %d times as many may. Give about --threshold %.6g, or a greater max-peaks",
-                       found, 100 * part, most / LW_CANDIDATES_KEPT, LW_CANDIDATES_KEPT,
-                       keeping_threshold(candidates, (double)most * part));
+        return lw_fail(err, LW_EDATA, "%" PRId64 " outputs in the first %.3g%% of the data wait for the last filters; max-peaks=%"
+                       PRId64 " lets %d times as many wait. Give about --threshold %.6g, or a greater max-peaks", found, 100 * part,
+                       most / LW_CANDIDATES_KEPT, LW_CANDIDATES_KEPT, keeping_threshold(candidates, (double)most * part));
     if (!candidates->is_crowded && is_hopeless)
         return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks in the first %.3g%% of the data; max-peaks is %" PRId64
                        ". By this part, --threshold %.6g would have kept about that many: give it, or allow more peaks with "

@@ -145,7 +145,7 @@ def check_clusters(path, out):
         near = np.minimum(peaks + width, size.shape[1] - 1) - np.maximum(peaks - width, 0) + 1
         check(np.array_equal(found["index"], peaks) and np.array_equal(found["filter"], size[:, peaks].argmax(axis=0)), "peaks of all filters")
         check(np.array_equal(found["cluster_size"], 3 * near), "clusters of all filters")
-    for cluster, threshold, text in (("100000", "1e-12", "131072 neighbouring outputs of channel 0"), ("3", "2,max-peaks=200", "at most 16 times as many")):
+    for cluster, threshold, text in (("100000", "1e-12", "131072 neighbouring outputs of channel 0"), ("3", "2,max-peaks=200", "lets 16 times as many wait")):
         done = search(1, cluster, threshold)
         check(done.returncode == 65 and text in done.stderr, f"--cluster {cluster},filters: {done.returncode} {done.stderr}")
 
