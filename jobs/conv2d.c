@@ -1,6 +1,7 @@
 /* conv2d.c - the job `conv2d`: 2-D convolution of an image, or of each image of a stack, with each kernel of a bank. */
 #include "job/choose.h"
 #include "job/coordinates.h"
+#include "job/mesh.h"
 #include "job/search.h"
 #include "job/selection.h"
 #include "job/weights.h"
@@ -26,12 +27,13 @@ static const struct lw_option options[] = {
     {.name = "gaussian", .kind = LW_OPTION_TEXT, .argument = "PIXELS,...",
      .help = "Make a Gaussian of this full width at half maximum. Widths are 0.5 to 500; several, separated by commas, make a "
              "bank. It reaches out to 5 standard deviations, has the sum 1, and is stored in the result as /kernel."},
-    {.name = "background", .kind = LW_OPTION_INT, .argument = "PIXELS", .minimum = 3, .maximum = 2047,
-     .help = "Size of a --gaussian that ignores the background. It is to find sources: the kernel is a square of so many rows "
-             "and columns, an odd number, less its mean, so that it gives 0 on a constant background. It is scaled such that an "
-             "output is the height, above the background, of the Gaussian that fits best, by least squares, around the pixel "
-             "(DAOFIND's density enhancement). Use it with --boundary edge or reflect, since zeros beyond the sides would be a "
-             "step. Default: the mean stays."},
+    {.name = "background", .kind = LW_OPTION_TEXT, .argument = "mesh|PIXELS",
+     .help = "How to leave out the background. mesh: it is measured in cells, in a pass before, by the definition of SExtractor, "
+             "and taken off the image; the map /background has it. PIXELS: size of a --gaussian that ignores the background, an "
+             "odd number of rows and columns. The kernel's mean is taken off. An output is the height, above the background, of "
+             "the Gaussian that fits best around the pixel (DAOFIND's density enhancement). Use it with --boundary edge or "
+             "reflect, since zeros beyond the sides would be a step. Default: the background stays."},
+    LW_MESH_OPTIONS,
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
      .help = "Part of the convolution to keep. full: all n+k-1 rows and columns. same: those of the image (see --origin). valid: "
              "the n-k+1 that need no pixel beyond the sides."},
@@ -45,7 +47,7 @@ static const struct lw_option options[] = {
     {.name = "correlate", .kind = LW_OPTION_FLAG,
      .help = "Correlate instead of convolving. The kernel is conjugated and turned by 180 degrees."},
     {.name = "normalize", .kind = LW_OPTION_CHOICE, .choices = "none|sum", .fallback = "none",
-     .help = "Whether to divide each kernel by the sum of its elements."},
+     .help = "Whether to divide kernels by their sum."},
     {.name = "nan", .group = LW_GROUP_INPUT, .kind = LW_OPTION_CHOICE, .choices = "propagate|zero|error|interpolate",
      .fallback = "propagate",
      .help = "How pixels that are NaN or infinite count. propagate: exactly the outputs whose kernel covers one become NaN. "
@@ -61,7 +63,9 @@ static const struct lw_option options[] = {
              "/convolved. peaks: a table of the sources in it, /peaks. best: for each pixel the kernel that responds most, "
              "/best/value and /best/kernel. Peaks and best are made of the image before --decimate."},
     LW_SEARCH_OPTIONS("pixel", "rows and columns of the same image and kernel", "image and kernel", "peaks and best",
-                      "positive; of complex ones both"),
+                      "positive; of complex ones both", "|mesh",
+                      "mesh: that of each pixel, measured in cells like --background mesh. Outputs are signal-to-noise ratios, "
+                      "as with --noise-map. Its map is /noise. "),
     {.name = "cluster-kernels", .kind = LW_OPTION_FLAG, .within = "cluster", .word = "kernels",
      .help = "peaks of all kernels of an image compete, so that a source has one row, with the kernel that fits it best."},
     LW_WEIGHTS_OPTIONS,
@@ -323,6 +327,7 @@ static void shape_result(const struct lw_options *given, struct lw_job *job)
         lw_conv2d_describe_kernels(given, job, &job->products[job->n_products - 1]);
     }
     lw_search_shape_noise(job);
+    lw_job_shape_maps(given, job);
     lw_conv2d_shape_kernels(given, job);
 }
 
@@ -380,7 +385,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, struct 
         (rc = choose_origin(given, job, err)) ||
         (rc = lw_weights_choose(given, job, err)) ||
         (rc = choose_search(given, job, err)) || (rc = lw_search_make_noise(job, comm, &job->op.conv2d.search, err)) ||
-        (rc = choose_outputs(given, job, err)) ||
+        (rc = choose_outputs(given, job, err)) || (rc = lw_comm_agree(comm, lw_job_choose_mesh(given, job, err), err)) ||
         (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
         return rc;
     shape_result(given, job);

@@ -6,6 +6,7 @@
 #include "design/taps.h"
 #include "job/coordinates.h"
 #include "jobs/filters/bank.h"
+#include "options/parse.h"
 #include "options/words.h"
 #include "signal/convolution.h"
 
@@ -175,6 +176,32 @@ static int read_kernels(const struct lw_options *given, struct lw_comm *comm, st
 
 /* ---- Gaussians made here ----------------------------------------------------------------------------------------------- */
 
+enum { LEAST_BACKGROUND = 3, MOST_BACKGROUND = 2047 };
+
+/* Return PIXELS of --background; 0: they are not given, -1: they are no number. */
+static int64_t background_of(const struct lw_options *given)
+{
+    const char *const text = lw_options_text(given, "background");
+    int64_t pixels = 0;
+    return text && strcmp(text, "mesh") != 0 && lw_parse_int(text, &pixels) != LW_PARSE_OK ? -1 : pixels;
+}
+
+static int check_background(const struct lw_options *given, struct lw_error *err)
+{
+    const char *const text = lw_options_text(given, "background");
+    const int64_t pixels = background_of(given);
+    if (!text || strcmp(text, "mesh") == 0)
+        return LW_OK;
+    if (pixels < LEAST_BACKGROUND || pixels > MOST_BACKGROUND)
+        return lw_fail(err, LW_EUSAGE, "--background %s is neither mesh nor a number of pixels in %d..%d", text, LEAST_BACKGROUND,
+                       MOST_BACKGROUND);
+    if (pixels % 2 == 0)
+        return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is even: the source's middle would lie between two pixels; give %"
+                       PRId64 " or %" PRId64, pixels, pixels - 1, pixels + 1);
+    return lw_options_given(given, "kernel") ? lw_fail(err, LW_EUSAGE, "--background %" PRId64 " goes with --gaussian, not with "
+                                                       "--kernel; --background mesh goes with both", pixels) : LW_OK;
+}
+
 /* Make a kernel of --gaussian from G = exp(-r^2 / (2 sigma^2)), with an odd number of rows and columns. With --background the
  * output is the height a of the model a G + b that fits the pixels x best, by least squares: the sum of k x / |k|^2, where k is G
  * minus its mean (P. B. Stetson, PASP 99, 191 (1987), eq. 1, on a square).
@@ -216,13 +243,8 @@ static double *widths_of(const struct lw_job *job)
 static int make_gaussians(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     const struct lw_bank_list list = {"gaussian", "pixels", 0.5, 500, false, NULL};
-    const bool has_background = lw_options_given(given, "background");
-    const int64_t background = lw_options_int(given, "background");
     double *widths = NULL;
     int n = 0, rc;
-    if (has_background && background % 2 == 0)
-        return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is even: the source's middle would lie between two pixels; give %"
-                       PRId64 " or %" PRId64, background, background - 1, background + 1);
     if ((rc = lw_bank_read_list(given, &list, &widths, &n, err)))
         return rc;
     struct kernels *const sets = lw_alloc_array(n, sizeof *sets, "kernels", err);
@@ -230,7 +252,7 @@ static int make_gaussians(const struct lw_options *given, struct lw_job *job, st
     if (sets)
         memset(sets, 0, (size_t)n * sizeof *sets);
     for (int k = 0; k < n && rc == LW_OK; k++)
-        rc = make_gaussian(given, widths[k], has_background ? background : 0, &sets[k], err);
+        rc = make_gaussian(given, widths[k], background_of(given), &sets[k], err);
     if (rc == LW_OK && (rc = gather(sets, n, n, job, err)) == LW_OK)
         memcpy(widths_of(job), widths, (size_t)n * sizeof *widths);
     job->has_filter_dim = n > 1;
@@ -253,8 +275,8 @@ int lw_conv2d_get_kernels(const struct lw_options *given, struct lw_comm *comm, 
         return lw_fail(err, LW_EUSAGE, "--kernel and --gaussian exclude each other: give one of them");
     if (!reads && !makes)
         return lw_fail(err, LW_EUSAGE, "--kernel is missing: give --kernel FILE:/dataset, or --gaussian PIXELS to make a kernel");
-    if (reads && lw_options_given(given, "background"))
-        return lw_fail(err, LW_EUSAGE, "--background goes with --gaussian, not with --kernel");
+    if ((rc = check_background(given, err)))
+        return rc;
     if ((has_band || lw_options_choice(given, "padding") != LW_PADDING_SMOOTH) &&
         lw_options_choice(given, "algorithm") != LW_CONV2D_ALGORITHM_PADDED)
         return lw_fail(err, LW_EUSAGE, "--%s goes with --algorithm padded: give both", has_band ? "band" : "padding");
@@ -295,6 +317,6 @@ void lw_conv2d_shape_kernels(const struct lw_options *given, struct lw_job *job)
     product->axis_dim = product->channel_dim = -1;
     lw_coordinates_set(job, (struct lw_steps){0}, product);
     lw_conv2d_describe_kernels(given, job, product);
-    if (lw_options_given(given, "background"))
-        lw_product_note_int(product, "background_pixels", lw_options_int(given, "background"));
+    if (background_of(given) > 0)
+        lw_product_note_int(product, "background_pixels", background_of(given));
 }

@@ -62,7 +62,8 @@ static const struct lw_option options[] = {
              "one noise for the whole run."},
     LW_SEARCH_OPTIONS(
         "output", "outputs of the same channel and filter", "channel and filter", "peaks and best",
-        "positive with --boxcar W,baseline=LENGTH, and for input that a result's --post made power or amplitude; else both"),
+        "positive with --boxcar W,baseline=LENGTH, and for input that a result's --post made power or amplitude; else both",
+        "", ""),
     {.name = "cluster-filters", .kind = LW_OPTION_FLAG, .within = "cluster", .word = "filters",
      .help = "peaks of all filters of a channel compete."},
     {.name = "mask", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",

@@ -51,10 +51,32 @@ int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, con
     return found;
 }
 
+/* Copy numbers of 2, 4 or 8 bytes in the opposite byte order. */
+static void swap_numbers(const void *from, size_t bytes, int64_t n, void *to)
+{
+    for (int64_t i = 0; bytes == 2 && i < n; i++)
+        ((uint16_t *)to)[i] = __builtin_bswap16(((const uint16_t *)from)[i]);
+    for (int64_t i = 0; bytes == 4 && i < n; i++)
+        ((uint32_t *)to)[i] = __builtin_bswap32(((const uint32_t *)from)[i]);
+    for (int64_t i = 0; bytes == 8 && i < n; i++)
+        ((uint64_t *)to)[i] = __builtin_bswap64(((const uint64_t *)from)[i]);
+}
+
 /* Each type has a loop of its own, which is about as fast as memory. */
 void lw_type_numbers(struct lw_type type, const void *samples, int64_t n, double *numbers)
 {
-    if (type.is_swapped || type.scalar == LW_FLOAT16) {
+    enum { BATCH = 256 };
+    const size_t bytes = lw_scalar_bytes(type.scalar);
+    if (type.is_swapped && bytes > 1 && type.scalar != LW_FLOAT16) {
+        double swapped[BATCH];
+        for (int64_t i = 0; i < n; i += BATCH) {
+            const int64_t count = n - i < BATCH ? n - i : BATCH;
+            swap_numbers((const char *)samples + (size_t)i * bytes, bytes, count, swapped);
+            lw_type_numbers((struct lw_type){.scalar = type.scalar}, swapped, count, numbers + i);
+        }
+        return;
+    }
+    if (type.scalar == LW_FLOAT16) {
         for (int64_t i = 0; i < n; i++)
             numbers[i] = lw_type_number(type, samples, i);
         return;

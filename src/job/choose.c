@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "job/mesh.h"
 #include "job/selection.h"
 
 #include <inttypes.h>
@@ -137,5 +138,6 @@ void lw_job_release_taps(struct lw_job *job)
     lw_whole_release(&job->bank);
     lw_free(job->taps);
     lw_free(job->noise);
+    lw_job_release_mesh(job);
     job->taps = job->noise = NULL;
 }

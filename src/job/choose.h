@@ -31,5 +31,5 @@ void lw_job_warn_if_long(const struct lw_job *job, const char *what, int64_t n_t
  * is scale_factor times the stored number. Does nothing without a scale. */
 void lw_job_note_scale(struct lw_job *job);
 
-/** Release taps and noise: lw_job_ops.release of a job that owns nothing else. */
+/** Release taps, noise and mesh: lw_job_ops.release of a job that owns nothing else. */
 void lw_job_release_taps(struct lw_job *job);

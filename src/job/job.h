@@ -28,6 +28,7 @@ struct lw_product {
     struct lw_writer_dataset dataset;   /* the dataset to write; its own list of attributes stays empty */
     const double *values;       /* float64, written by rank 0 before the rounds, borrowed; NULL: the run computes the product, or
                                    it is the filters, of which some at a time are made */
+    const struct lw_mesh *mesh; /* NULL, or the product is its map at the rows of the window, written by all before the rounds */
     int axis_dim;               /* dimension of the axis; -1: none */
     int channel_dim;            /* dimension of the channels; -1: none */
     bool has_filters;           /* the first dimension counts filters or kernels */
@@ -48,6 +49,7 @@ enum lw_noise {
     LW_NOISE_ENERGY,            /* sigma of filtered white noise of variance 1: the root of the sum of squares of the taps */
     LW_NOISE_MEASURED,          /* measured in a pass of its own; signals hardly raise it (src/stream/search/noise.h) */
     LW_NOISE_RMS,               /* measured in a pass of its own: the median of the rms values of pieces of the axis */
+    LW_NOISE_MESH,              /* images: that of the pixels, measured in a pass of its own in the cells of a mesh */
 };
 
 /* Parameters of a search for the run; the engine's are in struct lw_search. */
@@ -69,6 +71,12 @@ enum lw_map_kind {
     LW_MAP_INVERSE,             /* 1 / sigma^2 */
     LW_MAP_VARIANCE,            /* sigma^2; becomes 1 / sigma^2 when it is read */
     LW_MAP_MASK,                /* not 0: the pixel is bad; becomes weight 0 or 1 when it is read */
+};
+
+/* Background and noise of images, measured in a pass before the rounds (src/stream/search/mesh_pass.h). */
+struct lw_job_mesh {
+    struct lw_mesh background, noise;   /* meshes of the same shape, whose tables are owned */
+    int64_t start;                      /* sample of the input that is row 0 of the mesh */
 };
 
 struct lw_made_filters;                 /* jobs/ols_filters.c */
@@ -107,7 +115,8 @@ struct lw_job {
     struct lw_product products[LW_JOB_PRODUCTS];    /* the operation's (struct lw_op_plan), then the given ones */
     int n_products;
     bool has_filter_dim;                /* arrays have a first dimension, which counts filters or kernels */
-    int n_given;                        /* number of given products, which have `values`: noise, filters, a power spectrum */
+    int n_given;                        /* number of given products, which have `values`, or a mesh: noise, filters, a power
+                                           spectrum, a background */
     bool has_sums;              /* arrays get datasets of checksums, which follow all products; the plan sets `sums` */
     struct lw_job_sums sums[LW_OP_PRODUCTS];
     int n_sums;
@@ -123,6 +132,7 @@ struct lw_job {
     struct lw_whole bank;               /* owned; filters of a file. If all are held, op.ols.taps points there; else it has no data,
                                            and lw_job_take_filters reads some filters at a time */
     double *taps;                       /* owned; taps that the job made, or a kernel */
+    struct lw_job_mesh *mesh;           /* owned; NULL: none */
     double *noise;                      /* owned; sigma, to which lw_search.noise points and which has its shape; NULL: none */
     struct lw_made_filters *made;       /* owned; description of filters that the job made itself; NULL: it read them */
     struct lw_whitening *whitening;     /* owned; NULL: the taps are final */

@@ -16,12 +16,14 @@
 #include <string.h>
 
 /* The choices of --noise and --sign are in the order of their enumerations. */
-static_assert(LW_NOISE_GIVEN == 0 && LW_NOISE_ENERGY == 1 && LW_NOISE_MEASURED == 2 && LW_NOISE_RMS == 3, "order of --noise");
+static_assert(LW_NOISE_GIVEN == 0 && LW_NOISE_ENERGY == 1 && LW_NOISE_MEASURED == 2 && LW_NOISE_RMS == 3 &&
+              LW_NOISE_MESH == 4, "order of --noise");
 
 static_assert(LW_SIGN_BOTH == 0 && LW_SIGN_POSITIVE == 1 && LW_SIGN_NEGATIVE == 2, "order of --sign");
 
 static const char *const noise_texts[] = {
     [LW_NOISE_GIVEN] = "given", [LW_NOISE_ENERGY] = "energy", [LW_NOISE_MEASURED] = "measured", [LW_NOISE_RMS] = "rms",
+    [LW_NOISE_MESH] = "mesh",
 };
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
@@ -173,7 +175,7 @@ int lw_search_make_noise(struct lw_job *job, struct lw_comm *comm, struct lw_sea
 {
     const int n_filters = lw_op_filters(&job->op);
     int rc = LW_OK;
-    if (!(search->products & (LW_PEAKS | LW_BEST)) || job->search.noise == LW_NOISE_GIVEN)
+    if (!(search->products & (LW_PEAKS | LW_BEST)) || job->search.noise == LW_NOISE_GIVEN || job->search.noise == LW_NOISE_MESH)
         return LW_OK;
     job->noise = lw_alloc_array(lw_search_stretches(search) * job->op.n_channels * n_filters, sizeof *job->noise,
                                 "the noise of channels and filters", err);

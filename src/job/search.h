@@ -5,18 +5,19 @@
 #include "signal/peaks.h"
 
 /* Entries for a job's table of options, with words for their help: what, an output; near, the unit of its neighbours; each, the
- * unit with a sigma of its own; products, the products that need sigma; signs, the default of --sign. */
-#define LW_SEARCH_OPTIONS(what, near, each, products, signs)                                                                    \
+ * unit with a sigma of its own; products, the products that need sigma; signs, the default of --sign; more, further choices of
+ * --noise, as "|word"; noises, their help. */
+#define LW_SEARCH_OPTIONS(what, near, each, products, signs, more, noises)                                                      \
     {.name = "threshold", .kind = LW_OPTION_REAL, .argument = "T", .minimum = 1e-300, .maximum = 1e300,                         \
      .help = "Least signal-to-noise ratio of a peak. The ratio is |y| / sigma; see --noise and --cluster. It goes with "           \
              "--products peaks."},                                                                                                 \
-    {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured|rms",                                         \
+    {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured|rms" more,                                    \
      .help = "Where the noise (sigma) comes from. It goes with --products " products ". given: sigma is 1, so that --threshold "   \
              "is a value of |y|. energy: sigma of white noise of variance 1, the root of the sum of squares of the taps. "         \
              "measured: from the data, by " each ", in a pass of its own. Signals hardly raise it: it is the median of |y|, "      \
              "then what lies below 2 sigma. rms: in a pass of its own, too, the median over one in 16 pieces of the root mean "    \
              "square of |y|, which signals raise. For complex " what "s sigma^2 is the power of real and imaginary part "          \
-             "together. Default: measured."},                                                                                      \
+             "together. " noises "Default: measured."},                                                                         \
     {.name = "sign", .kind = LW_OPTION_CHOICE, .choices = "both|positive|negative",                                             \
      .help = "Whether " what "s above 0, below 0 or both count. The others are no peaks, and suppress none. Complex " what "s "    \
              "have no sign. It goes with --products " products ". Default: " signs "."},                                           \

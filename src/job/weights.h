@@ -6,20 +6,20 @@
 
 #include "job/job.h"
 
-#define LW_WEIGHTS_OPTIONS                                                                                                      \
-    {.name = "noise-map", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",                                                 \
+#define LW_WEIGHTS_OPTIONS                                                                                                     \
+    {.name = "noise-map", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",                                                \
      .help = "Noise (sigma) of each pixel. Outputs then are signal-to-noise ratios of a matched filter. With the weights w = 1 / " \
-             "sigma^2 they are conv(w x, k) / sqrt(conv(w, k^2)). This is the flux of a source with the kernel's shape k, "     \
-             "over the error of that flux. Pixels beyond the sides have weight 0, whatever --boundary is. So have pixels "      \
-             "that are not finite, or whose sigma is not finite or not above 0. An output whose kernel covers no others "       \
-             "is NaN. The map has the shape of the input. A map of one image serves all of a stack. Format and type are "       \
-             "free, and several files are joined as those of --input. Peaks then have sigma 1 by default: see --noise."},       \
-    {.name = "weight-map", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset|auto",                                           \
-     .help = "Weight of each pixel, 1 / sigma^2, in place of --noise-map. A weight of 0 leaves the pixel out. auto: the dataset "  \
-             "beside the image in its file, with the same EXTVER in FITS, whose name is one of these. IVAR, INVVAR, WGT, WHT, "    \
-             "WEIGHT hold weights; ERR, ERROR, SIGMA, RMS, STDDEV, NOISE sigma; VAR, VARIANCE sigma^2; DQ, MASK, MSK, FLAG are "   \
-             "not 0 where a pixel is bad. Relative weights, such as exposure times, need --noise measured for a --threshold in "   \
-             "sigmas."}
+             "sigma^2 they are conv(w x, k) / sqrt(conv(w, k^2)). This is the flux of a source with the kernel's shape k, "    \
+             "over the error of that flux. Pixels beyond the sides have weight 0, whatever --boundary is. So have pixels "     \
+             "that are not finite, or whose sigma is not finite or not above 0. An output whose kernel covers no others "      \
+             "is NaN. The map has the shape of the input. A map of one image serves all of a stack. Format and type are "      \
+             "free, and several files are joined as those of --input. Peaks then have sigma 1 by default: see --noise."},      \
+    {.name = "weight-map", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset|auto",                                          \
+     .help = "Weight of each pixel, 1 / sigma^2. It takes the place of --noise-map. A weight of 0 leaves the pixel out. auto: "  \
+             "the dataset beside the image in its file, with the same EXTVER in FITS, whose name is one of these. IVAR, INVVAR, " \
+             "WGT, WHT, WEIGHT hold weights; ERR, ERROR, SIGMA, RMS, STDDEV, NOISE sigma; VAR, VARIANCE sigma^2; DQ, MASK, MSK, " \
+             "FLAG are not 0 where a pixel is bad. Relative weights, such as exposure times, need --noise measured for a " \
+             "--threshold in sigmas."}
 
 /** Read --noise-map and --weight-map into job->map and the operation. LW_EUSAGE: they contradict each other or --nan. LW_ECONFIG:
  * pixels or kernel are complex. */

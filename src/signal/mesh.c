@@ -85,7 +85,7 @@ static float along_rows(const struct lw_mesh *mesh, int64_t channel, int table, 
 void lw_mesh_row(const struct lw_mesh *mesh, int64_t channel, int64_t row, int64_t first_column, int64_t n, float *out)
 {
     const int64_t cell = mesh->cell, last = lw_max64(mesh->node_columns - 2, 0), end_column = first_column + n;
-    const struct lw_mesh_place at = lw_mesh_find(2 * row, cell, mesh->node_rows);
+    const struct lw_mesh_place at = lw_mesh_find(2 * (mesh->first_row + row), cell, mesh->node_rows);
     for (int64_t j = first_column; j < end_column;) {
         const int64_t node = lw_mesh_find(2 * j + 1, cell, mesh->node_columns).node;
         const int64_t next = lw_min64(node + 1, mesh->node_columns - 1);

@@ -30,6 +30,7 @@ struct lw_mesh {
     int64_t cell;                       /* side of a cell, pixels */
     int64_t node_rows, node_columns;
     int64_t n_channels;                 /* images */
+    int64_t first_row;                  /* row of the image that counts as row 0 in lw_mesh_row, and for engines */
     float *tables;                      /* [n_channels][LW_MESH_TABLES][node_rows][node_columns]; derivatives per cell^2 */
 };
 
@@ -40,7 +41,7 @@ struct lw_mesh_place {
     float t;                            /* 0 <= t < 1 between nodes, beyond this outside of the outermost ones; 0 with one node */
 };
 
-/** Return the place of half-pixel number `half` of a direction: 2 i for row i, 2 j + 1 for column j. */
+/** Return the place of half-pixel number `half` of a direction: 2 i for row i of the image, 2 j + 1 for column j. */
 static inline struct lw_mesh_place lw_mesh_find(int64_t half, int64_t cell, int64_t n_nodes)
 {
     const int64_t before = (half + cell) / (2 * cell) - 1, last = n_nodes - 2;
@@ -61,7 +62,7 @@ int64_t lw_mesh_values(const struct lw_mesh *mesh);
 /** Fill the tables of a channel from its nodes. @param nodes  [node_rows x node_columns], finite */
 void lw_mesh_fill(struct lw_mesh *mesh, int64_t channel, const float *nodes);
 
-/** Make the map at n pixels of a row from `first_column` on. The value of a pixel does not depend on first_column and n. */
+/** Make the map at n pixels of row first_row + `row`, from `first_column` on. Values do not depend on first_column and n. */
 void lw_mesh_row(const struct lw_mesh *mesh, int64_t channel, int64_t row, int64_t first_column, int64_t n, float *out);
 
 LW_C_END

@@ -9,6 +9,7 @@
 #include "stream/search/best.h"
 #include "stream/search/candidates.h"
 #include "stream/search/mask.h"
+#include "stream/search/mesh_pass.h"
 #include "stream/search/noise.h"
 #include "stream/search/power_spectrum.h"
 #include "stream/sums/sums.h"
@@ -135,10 +136,11 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
     if (job->op.kind == LW_OP_OLS && !job->op.ols.taps.data)
         plan->bytes.engine += lw_job_filter_bytes(job, plan->rounds.held) + lw_spectrum_work_bytes(job, spec->engine);
-    /* The power spectrum is measured before the rounds, and then frees its memory: only the larger demand counts. */
+    /* Power spectrum and mesh are measured before the rounds, and then free their memory: only the largest demand counts. */
     const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));
-    plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum)) + lw_spectrum_taps_bytes(job) +
-                         lw_noise_kept_bytes(job);
+    const int64_t mesh = lw_mesh_pass_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));
+    plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, lw_max64(spectrum, mesh))) +
+                         lw_spectrum_taps_bytes(job) + lw_noise_kept_bytes(job) + lw_mesh_kept_bytes(job);
     plan->bytes.pinned = lw_comm_max(spec->comm, lw_max64(engine.pinned, noise.pinned));
     plan->bytes.device = lw_comm_max(spec->comm, lw_max64(engine.device, noise.device));
 }
@@ -171,7 +173,13 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
         plan->output_bytes += lw_op_outputs(&plan->op, p, &whole) * job->op.n_channels * n_planes * product->width *
                               (int64_t)lw_type_bytes(product->type);
     }
+    for (int p = job->n_products; p < job->n_products + job->n_given; p++)
+        if (job->products[p].mesh)
+            plan->output_bytes += job->op.n_channels * job->window_count * job->op.conv2d.columns * (int64_t)sizeof(float);
     const int64_t workers = lw_comm_sum(spec->comm, lw_max64(1, spec->engine->n_workers));
+    plan->mesh_seconds = lw_mesh_pass_seconds(job, lw_comm_sum(spec->comm, lw_mesh_threads(spec->engine)));
+    if (job->mesh)
+        plan->mesh_seconds += (double)plan->input_bytes / file_bytes_per_second;
     plan->busy_seconds = count_values(job, plan) * plan->op.seconds_per_output / (double)workers;
     plan->file_seconds = (double)(plan->input_bytes + plan->output_bytes) / file_bytes_per_second;
 }
@@ -179,13 +187,14 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 double lw_plan_seconds(const struct lw_plan *plan)
 {
     const double files = plan->file_seconds + plan->chunk_cost.seconds + plan->piece_seconds;
-    return (plan->compute_seconds > files ? plan->compute_seconds : files) + plan->filter_seconds + plan->round_seconds;
+    return (plan->compute_seconds > files ? plan->compute_seconds : files) + plan->filter_seconds + plan->mesh_seconds +
+           plan->round_seconds;
 }
 
 double lw_plan_serial_seconds(const struct lw_plan *plan)
 {
     return plan->compute_seconds + plan->file_seconds + plan->piece_seconds + plan->chunk_cost.seconds + plan->filter_seconds +
-           plan->round_seconds;
+           plan->mesh_seconds + plan->round_seconds;
 }
 
 /* Return the parts of a piece of the axis and of channels that threads share: units of both, and where these are few, shares of 8
@@ -467,6 +476,9 @@ static void print_rounds(const struct lw_setup *setup, const struct lw_plan *pla
            rounds->slice, rounds->group, words->channel, rounds->grid.unit);
     printf("%-16s%" PRId64 " %ss\n", "halo", rounds->grid.halo, words->sample);
     printf("%-16s%d\n", "slots", plan->depth);
+    if (setup->job.mesh)
+        printf("%-16s%" PRId64 " x %" PRId64 " cells, from all pixels in a pass before\n", "mesh", setup->job.mesh->noise.node_rows,
+               setup->job.mesh->noise.node_columns);
 }
 
 void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
@@ -499,6 +511,8 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     printf(", overlapping");
     if (plan->filter_seconds >= 0.01)
         printf("; filters %.3g s before", plan->filter_seconds);
+    if (plan->mesh_seconds >= 0.01)
+        printf("; mesh %.3g s before", plan->mesh_seconds);
     if (plan->round_seconds >= 0.5)
         printf("; %" PRId64 " rounds %.3g s at an assumed 0.1 ms: more memory makes fewer", plan->rounds.n_rounds,
                plan->round_seconds);

@@ -30,6 +30,7 @@ struct lw_plan {
     int64_t input_bytes, output_bytes;      /* totals of all ranks */
     double compute_seconds, file_seconds;   /* estimates for the whole run, s */
     double busy_seconds;                    /* compute_seconds if all threads were always busy, s */
+    double mesh_seconds;                    /* time of the pass for the mesh, s; overlaps nothing */
     double filter_seconds;                  /* time to read and prepare the filters, s; overlaps nothing */
     double round_seconds;                   /* cost of all rounds that does not depend on their size, s; overlaps nothing */
     struct lw_chunk_cost chunk_cost;        /* cost of reading chunks more than once; added to file_seconds */

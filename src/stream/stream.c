@@ -10,6 +10,7 @@
 #include "stream/plan.h"
 #include "stream/resume.h"
 #include "stream/search/mask.h"
+#include "stream/search/mesh_pass.h"
 #include "stream/search/noise.h"
 #include "stream/search/power_spectrum.h"
 
@@ -38,6 +39,13 @@ static void announce(const struct stream *run)
                 rounds->n_ranks == 1 ? "" : "s");
     lw_log_detail("memory: %s a rank, of %s (%s)", lw_bytes_text(lw_plan_host_bytes(plan), host),
                   lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
+}
+
+/* Measure what the operation needs of the input: the power spectrum that whitens filters, background and noise of images. */
+static int measure_input(struct lw_setup *setup, struct lw_error *err)
+{
+    const int rc = lw_spectrum_whiten(setup, err);
+    return rc ? rc : lw_mesh_measure(setup->comm, setup->reader, &setup->job, lw_mesh_threads(setup->engine), err);
 }
 
 /* ---- progress, in output samples ----------------------------------------------------------------------------------- */
@@ -119,9 +127,11 @@ static int find_noise(struct stream *run, struct lw_error *err)
     const bool writes = lw_comm_rank(run->setup.comm) == 0;
     int rc = lw_noise_is_measured(job) ? lw_noise_measure(&run->setup, &run->plan, err) : LW_OK;
     for (int p = job->n_products; rc == LW_OK && p < job->n_products + job->n_given; p++)
-        rc = job->products[p].values ? lw_writer_write(run->result.writer, p, none, writes ? job->products[p].dataset.dims : none,
-                                                       job->products[p].values, err)
-                                     : write_filters(run, p, err);
+        rc = job->products[p].mesh
+            ? lw_mesh_write(run->setup.comm, run->result.writer, job, p, lw_mesh_threads(run->setup.engine), err)
+            : job->products[p].values ? lw_writer_write(run->result.writer, p, none, writes ? job->products[p].dataset.dims : none,
+                                                        job->products[p].values, err)
+                                      : write_filters(run, p, err);
     return rc;
 }
 
@@ -177,7 +187,7 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
         (rc = ended(LW_START_PLANNING, lw_plan_make_for(&run.setup, &run.plan, err))) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
         (rc = lw_streamed_open(&run.streamed, &run.setup, &run.plan.rounds, err)) ||
-        (rc = lw_spectrum_whiten(&run.setup, err)) ||
+        (rc = measure_input(&run.setup, err)) ||
         (rc = ended(LW_START_RESULT, open_result(&run, err))) ||
         (rc = find_noise(&run, err)) ||
         (rc = ended(LW_START_MEMORY, lw_comm_agree(comm, open_loop(&run, err), err))))
@@ -259,7 +269,7 @@ static int open_trial(struct stream *run, struct lw_error *err)
     char file[LW_MAX_PATH];
     int rc;
     snprintf(file, sizeof file, "%.*s.measure", LW_MAX_PATH - 20, lw_options_text(setup->options, "output"));
-    if ((rc = lw_result_begin(setup, "", &run->result, err)) || (rc = lw_spectrum_whiten(setup, err)) ||
+    if ((rc = lw_result_begin(setup, "", &run->result, err)) || (rc = measure_input(setup, err)) ||
         (rc = lw_result_create(&run->result, file, err)) ||
         (rc = lw_noise_is_measured(&setup->job) ? lw_noise_measure(setup, &run->plan, err) : LW_OK))
         return rc;

@@ -315,39 +315,64 @@ int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product,
     return check_pieces(&check, &choice, every, err);
 }
 
-/* ---- filters, kernel --------------------------------------------------------------------------------------------- */
+/* ---- filters, kernel, maps --------------------------------------------------------------------------------------- */
 
-/* Allowed differences of taps, relative to the largest tap. Taps are recomputed in double, whitened ones by transforms. */
-static const double same_taps = 1e-9, same_whitened_taps = 1e-6;
+/* Allowed differences, relative to the largest value. Taps are recomputed in double, whitened ones by transforms; maps of a mesh in
+ * single precision. */
+static const double same_taps = 1e-9, same_whitened_taps = 1e-6, same_map = 1e-6;
+
+/* Return the value of a given product at a place; that of a map is made of its mesh. @param i  its number */
+static double complex given_value(const struct lw_verify *verify, const struct lw_product *product, int64_t i, const int64_t *place)
+{
+    const struct lw_job *const job = &verify->job;
+    const int row = product->axis_dim;
+    if (product->mesh) {
+        float value;
+        const int64_t image = row > 0 ? place[0] : 0, first = job->window_start - job->view.start;
+        lw_mesh_row(product->mesh, image, first + place[row], place[row + 1], 1, &value);
+        return (double)value;
+    }
+    const double *const value = product->values + i * (product->dataset.type.is_complex ? 2 : 1);
+    return CMPLX(value[0], product->dataset.type.is_complex ? value[1] : 0);
+}
+
+/* Return the largest size of a number among the given values, or among a mesh's nodes. */
+static double largest_given(const struct lw_product *product, int64_t n)
+{
+    const struct lw_mesh *const mesh = product->mesh;
+    double largest = 0;
+    for (int64_t i = 0; mesh && i < lw_mesh_values(mesh); i++)
+        largest = fmax(largest, fabs((double)mesh->tables[i]));
+    for (int64_t i = 0; !mesh && i < n * (product->dataset.type.is_complex ? 2 : 1); i++)
+        largest = fmax(largest, fabs(product->values[i]));
+    return largest;
+}
 
 int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err)
 {
     const struct lw_writer_dataset *const dataset = &product->dataset;
     struct lw_verify_row *const report = lw_verify_add_row(verify, dataset->path);
-    const int parts = dataset->type.is_complex ? 2 : 1;
     struct stored stored;
     int64_t n = 1;
     for (int d = 0; d < dataset->n_dims; d++)
         n *= dataset->dims[d];
-    double largest = 0;
-    for (int64_t i = 0; i < n * parts; i++)
-        largest = fmax(largest, fabs(product->values[i]));
-    const double allowed = (verify->job.whitening ? same_whitened_taps : same_taps) * largest;
+    const double same = product->mesh ? same_map : verify->job.whitening ? same_whitened_taps : same_taps;
+    const double allowed = same * largest_given(product, n);
     const struct lw_verify_deck deck = lw_verify_shuffle(verify, n);
     report->n_all = n;
     int rc = open_stored(verify, dataset, &stored, err);
     for (int64_t k = 0; k < lw_min64(verify->n_wanted, n) && rc == LW_OK; k++) {
         const int64_t i = lw_verify_card(&deck, k);
-        const double *const value = product->values + i * parts;
         int64_t place[LW_MAX_DIMS], rest = i;
         double complex got;
         for (int d = dataset->n_dims - 1; d >= 0; rest /= dataset->dims[d], d--)
             place[d] = rest % dataset->dims[d];
         if ((rc = read_stored(&stored, place, &got, err)))
             break;
-        const double error = cabs(got - CMPLX(value[0], parts == 2 ? value[1] : 0));
-        lw_verify_count(report, error > 0 ? error / allowed : error, "tap %" PRId64 ": %.9g instead of %.9g", i, creal(got),
-                        value[0]);
+        const double complex value = given_value(verify, product, i, place);
+        const double error = cabs(got - value);
+        lw_verify_count(report, error > 0 ? error / allowed : error, "%s %" PRId64 ": %.9g instead of %.9g",
+                        product->mesh ? "pixel" : "tap", i, creal(got), creal(value));
     }
     lw_boxes_close(stored.samples);
     return rc;

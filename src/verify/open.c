@@ -7,6 +7,7 @@
 #include "io/format.h"
 #include "job/weights.h"
 #include "sfft/number.h"
+#include "stream/search/mesh_pass.h"
 #include "stream/search/noise.h"
 
 #include <ctype.h>
@@ -270,6 +271,8 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
     if ((rc = take_measured(verify, err)))
         return rc;
     lw_reader_use(verify->reader, verify->pool);
+    if ((rc = lw_mesh_measure(verify->comm, verify->reader, &verify->job, lw_proc_cores(), err)))
+        return rc;
     return lw_comm_agree(verify->comm, find_shape(verify, err), err);
 }
 
@@ -278,6 +281,8 @@ void lw_verify_close(struct lw_verify *verify)
     lw_window_destroy(verify->window);
     lw_free(verify->taps);
     lw_free(verify->raw);
+    for (int m = 0; m < LW_VERIFY_MESHES; m++)
+        lw_free(verify->meshes[m]);
     lw_free(verify->shape.promises);
     if (verify->job.ops)
         verify->job.ops->release(&verify->job);

@@ -27,6 +27,28 @@ int64_t lw_verify_rows_read(const struct lw_verify_shape *shape, int64_t n_outpu
     return n_outputs + shape->tap_rows - 1 + 2 * NEAR * shape->segment_rows;
 }
 
+/* Return the mesh of number m of verify->meshes; NULL: the operation uses none. */
+static const struct lw_mesh *mesh_of(const struct lw_job *job, int m)
+{
+    return !job->mesh ? NULL : m == LW_VERIFY_BACKGROUND ? job->op.conv2d.background : job->op.conv2d.sigma;
+}
+
+/* Make the maps at rows [begin, end) of an image, which the boundary continues; 0 where there is no pixel. */
+static void make_maps(struct lw_verify *verify, int64_t channel, int64_t begin, int64_t end)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    for (int m = 0; m < LW_VERIFY_MESHES; m++)
+        for (int64_t row = begin; row < end && verify->meshes[m]; row++) {
+            float *const map = verify->meshes[m] + (row - begin) * shape->columns;
+            const bool is_inside = row >= 0 && row < shape->n_rows;
+            const int64_t from = is_inside ? row : lw_boundary_index(shape->boundary, row, shape->n_rows);
+            if (from >= 0)
+                lw_mesh_row(mesh_of(&verify->job, m), channel, from, 0, shape->columns, map);
+            else
+                memset(map, 0, (size_t)shape->columns * sizeof *map);
+        }
+}
+
 int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw_error *err)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
@@ -54,6 +76,13 @@ int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw
     const int64_t map_bytes = shape->columns * (int64_t)lw_type_bytes(verify->job.op.conv2d.map);
     if (rc == LW_OK && verify->map_reader && !(verify->raw_map = lw_alloc_array(most_rows, (size_t)map_bytes, "weights", err)))
         rc = LW_ESYSTEM;
+    for (int m = 0; rc == LW_OK && m < LW_VERIFY_MESHES; m++) {
+        lw_free(verify->meshes[m]);
+        verify->meshes[m] = NULL;
+        if (mesh_of(&verify->job, m) &&
+            !(verify->meshes[m] = lw_alloc_array(most_rows * shape->columns, sizeof *verify->meshes[m], "a map", err)))
+            rc = LW_ESYSTEM;
+    }
     return rc ? rc : lw_map_create(verify->map_reader, &verify->job, &verify->plan, &verify->map, err);
 }
 
@@ -64,16 +93,18 @@ static int read_rows(struct lw_verify *verify, int64_t channel, int64_t begin, i
         .begin = begin, .end = end, .channel = channel, .n_channels = 1, .into = verify->raw, .into_axis = end - begin,
     };
     int rc = lw_window_read(verify->window, &part, err);
+    make_maps(verify, channel, begin, end);
     (void)(rc || (rc = lw_map_begin(verify->map, &part, verify->raw_map, err)) || (rc = lw_map_end(verify->map, err)));
     return rc || !verify->mask ? rc : lw_mask_apply(verify->mask, 0, &part, err);
 }
 
-/* Return value i of verify->raw. */
+/* Return value i of verify->raw, less its background. */
 static double complex value_at(const struct lw_verify *verify, int64_t i)
 {
     const struct lw_type type = verify->job.op.input;
     if (!type.is_complex)
-        return lw_type_number(type, verify->raw, i);
+        return lw_type_number(type, verify->raw, i) -
+               (verify->meshes[LW_VERIFY_BACKGROUND] ? (double)verify->meshes[LW_VERIFY_BACKGROUND][i] : 0);
     return CMPLX(lw_type_number(type, verify->raw, 2 * i), lw_type_number(type, verify->raw, 2 * i + 1));
 }
 
@@ -90,8 +121,9 @@ static bool is_bad(const struct lw_verify *verify, double complex value)
 static double weight_at(const struct lw_verify *verify, int64_t i)
 {
     const struct lw_conv2d_spec *const c = &verify->job.op.conv2d;
-    const double number = lw_type_number(c->map, verify->raw_map, i);
-    const double weight = c->weights == LW_WEIGHTS_SIGMA ? 1 / (number * number) : number;
+    const float *const noise = verify->meshes[LW_VERIFY_NOISE];
+    const double number = noise ? (double)noise[i] : lw_type_number(c->map, verify->raw_map, i);
+    const double weight = noise || c->weights == LW_WEIGHTS_SIGMA ? 1 / (number * number) : number;
     const bool counts = number > 0 && isfinite(number) && isfinite(weight) && !is_bad(verify, value_at(verify, i));
     return counts ? weight : 0;
 }

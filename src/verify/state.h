@@ -54,6 +54,9 @@ struct lw_verify_row {
 
 enum { LW_VERIFY_ROWS = 2 * LW_JOB_PRODUCTS + 4 };
 
+/* Maps of a job's mesh. */
+enum { LW_VERIFY_BACKGROUND, LW_VERIFY_NOISE, LW_VERIFY_MESHES };
+
 struct lw_verify {
     struct lw_comm *comm;
     const struct lw_verify_request *request;
@@ -72,6 +75,7 @@ struct lw_verify {
     struct lw_plan plan;      /* plan for `window` and `mask`; only fields that these use are set */
     double *taps;             /* owned; filters in float64; NULL: there are none, or the job has them */
     char *raw;                /* owned; rows read through the window, in the stored type */
+    float *meshes[LW_VERIFY_MESHES];    /* owned; maps at the pixels of `raw`; NULL: the operation uses none */
     int64_t n_wanted;         /* values to check in a dataset (--sample) */
     uint64_t seed, n_drawn;
     struct lw_verify_row rows[LW_VERIFY_ROWS];

@@ -118,7 +118,7 @@ static int check_product(struct lw_verify *verify, int number, struct lw_error *
 {
     const struct lw_product *const product = &verify->job.products[number];
     const char *const path = product->dataset.path;
-    const bool is_measured = strcmp(path, "/psd") == 0 || strcmp(path, "/noise") == 0;
+    const bool is_measured = !product->mesh && (strcmp(path, "/psd") == 0 || strcmp(path, "/noise") == 0);
     if (verify->job.op.kind == LW_OP_SFFT)
         return number == 0 ? lw_verify_lines(verify, err) : LW_OK;
     if (number >= verify->job.n_products && is_measured)

@@ -99,7 +99,7 @@ refuse 0 78 '--mode valid: the kernel has 31 x 31 elements and the image only 20
     --count 20 --isolated
 refuse 0 2 '--kernel is missing' conv2d --input sky.h5:/image --output out.h5
 refuse 3 2 '--kernel and --gaussian exclude each other' conv2d --input sky.h5:/image --kernel sky.h5:/psf --gaussian 4 --output out.h5
-refuse 0 2 '--background goes with --gaussian' conv2d --input sky.h5:/image --kernel sky.h5:/psf --background 9 --output out.h5
+refuse 0 2 '--background 9 goes with --gaussian' conv2d --input sky.h5:/image --kernel sky.h5:/psf --background 9 --output out.h5
 refuse 0 2 '--background 10 is even' conv2d --input sky.h5:/image --gaussian 4 --background 10 --output out.h5
 refuse 3 2 '--background 7 is less than twice --gaussian 4' conv2d --input sky.h5:/image --gaussian 4 --background 7 --output out.h5
 refuse 0 78 'the kernel of --gaussian sum up to .*zero but for rounding' conv2d --input sky.h5:/image --gaussian 4 --background 15 \
