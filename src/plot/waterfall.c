@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MOST_PANELS = 4 };
 
@@ -29,6 +30,8 @@ static int add_input(struct lw_plot *plot, struct lw_samples *images, struct lw_
 
 static int choose(struct lw_plot *plot, struct lw_samples *images, struct lw_error *err)
 {
+    const int z = plot->subject.z;
+    const bool has_kernels = z >= 0 && strcmp(lw_subject_dimension(&plot->subject, z), "kernel") == 0;
     int rc;
     if ((rc = lw_samples_choose(plot, images, err)) || (plot->has_input && (rc = add_input(plot, images, err))))
         return rc;
@@ -40,7 +43,7 @@ static int choose(struct lw_plot *plot, struct lw_samples *images, struct lw_err
         *shown = (struct lw_shown){.subject = &plot->subject, .z = i, .x = images->span, .y = images->channels, .step = 1};
         if (plot->subject.n_z > 1)
             snprintf(shown->title, sizeof shown->title, "%s%s %lld", plot->has_input ? "result, " : "",
-                     plot->kind == LW_PLOT_IMAGE ? "image" : "filter", (long long)i);
+                     plot->kind != LW_PLOT_IMAGE ? "filter" : has_kernels ? "kernel" : "image", (long long)i);
         else if (plot->has_input)
             snprintf(shown->title, sizeof shown->title, "result");
     }

@@ -5,6 +5,7 @@
 #include "io/journal/journal.h"
 #include "io/list.h"
 #include "io/write/writer.h"
+#include "options/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -23,8 +24,8 @@ const struct lw_option lw_verify_options[] = {
      .help = "Where the input is now, if it was moved."},
     {.name = "beside", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
      .help = "Where the files beside the input are now."},
-    {.name = "filters", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
-     .help = "Where the filters are now, or the kernel of conv2d. It is for those that were read from a file."},
+    {.name = "filters", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
+     .help = "Where the filters are now, or the kernels of conv2d. It is for those that were read from a file."},
     {.name = "map", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
      .help = "Where the map of --noise-map or --weight-map is now."},
     {.name = NULL},
@@ -153,7 +154,10 @@ static int move_files(const struct lw_verify_request *request, struct lw_error *
         return rc;
     if (!taps || !lw_options_given(request->options, taps))
         return lw_fail(err, LW_EUSAGE, "--filters %.600s: the result was made without filters from a file", filters);
-    return lw_options_set(request->options, taps, filters, "--filters", err);
+    char name[2 * LW_MAX_PATH];         /* a single name is kept without the backslashes before its blanks */
+    const bool is_single = lw_option_find(request->ops->options, taps)->kind == LW_OPTION_FILE;
+    const char *const text = is_single && lw_words_take(filters, name, sizeof name) ? name : filters;
+    return lw_options_set(request->options, taps, text, "--filters", err);
 }
 
 int lw_verify_run(struct lw_comm *comm, const struct lw_verify_request *request, struct lw_error *err)

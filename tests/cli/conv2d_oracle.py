@@ -321,7 +321,25 @@ def banks(work):
               f"attributes of a bank: {attributes}")
         if options.get("mode") or len(files) > 1:
             verified(work, "out.h5")
+    x, several = spoiled((50, 60)), [np.abs(noise((2, 5, 7), "f8")), np.abs(noise((3, 4), "f8"))]
+    for nan in ("interpolate", "propagate"):
+        found, _ = run_bank(work, x, several, nan=nan, precision="double")
+        for k, h in enumerate([*several[0], several[1]] if found else []):
+            full = np.zeros((5, 7))
+            full[(5 - h.shape[0]) // 2:, (7 - h.shape[1] + 1) // 2:][:h.shape[0], :h.shape[1]] = h
+            wanted = run(work, "one of a bank", x, full, nan=nan, precision="double")[0]
+            same_nan = np.array_equal(np.isnan(found["convolved"][k]), np.isnan(wanted))
+            check(same_nan and np.nanmax(np.abs(found["convolved"][k] - wanted)) < 1e-12 * np.nanmax(np.abs(wanted)), f"{nan}: kernel {k}")
+    run_bank(work, x, several, nan="zero")
+    os.rename(f"{work}/in.h5", f"{work}/moved in.h5")
+    said = lapwing(1, "verify", f"{work}/out.h5", code=74).stderr
+    check("name them with --input, --filters" in said, f"moved kernels: {said}")
+    moved = [f"{work}/moved in.h5:/{name}" for name in ("image", "k0", "k1")]
+    lapwing(1, "verify", f"{work}/out.h5", "--input", moved[0], "--filters", *moved[1:])
+    os.rename(f"{work}/moved in.h5", f"{work}/in.h5")
     x = noise((50, 60), "f4")
+    with h5py.File(f"{work}/in.h5", "w") as file:
+        file["image"] = x
     lapwing(2, "conv2d", "--input", f"{work}/in.h5:/image", "--gaussian", "2,5.5,3", "--output", f"{work}/out.h5", "--overwrite")
     with h5py.File(f"{work}/in.h5") as image, h5py.File(f"{work}/out.h5") as file:
         side = file["kernels"].shape[1]

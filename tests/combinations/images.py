@@ -65,6 +65,8 @@ class Conv2d:
             self.h = noise(rng, shape, pick(rng, "f4", "f8", "f8", "c16", "i2"))
             if algorithm == "separable" or rng.random() < 0.1:
                 self.h = np.outer(noise(rng, shape[0], "f8"), noise(rng, shape[1], "f8"))
+            if rng.random() < 0.3:
+                self.h = np.stack([self.h, self.h[::-1], self.h[:, ::-1]])[:int(rng.integers(1, 4))]
             self.arguments += ["--kernel", write_operand(folder, "kernel", self.h)]
         size = 1 if self.h is None else self.h.size
         if algorithm and not (algorithm == "direct" and size > 900) and not (algorithm == "separable" and "background" in o):
@@ -81,12 +83,12 @@ class Conv2d:
             o.update(window)
             rows = window["count"]
         o["mode"] = pick(rng, "full", "same", "same", "valid")
-        if o["mode"] == "valid" and (self.h is None or self.h.shape[0] > rows or self.h.shape[1] > columns):
+        if o["mode"] == "valid" and (self.h is None or self.h.shape[-2] > rows or self.h.shape[-1] > columns):
             o["mode"] = "same"
         if o["mode"] != "valid":
             o["boundary"] = pick(rng, "zero", "edge", "wrap", "reflect", "constant=2.5")
         if o["mode"] == "same" and rng.random() < 0.2 and self.h is not None:
-            o["origin"] = ",".join(str(rng.integers(0, side)) for side in self.h.shape)
+            o["origin"] = ",".join(str(rng.integers(0, side)) for side in self.h.shape[-2:])
         if rng.random() < 0.2:
             o["correlate"] = True
         if rng.random() < 0.15 and self.h is not None:
@@ -95,7 +97,7 @@ class Conv2d:
 
     def make_products(self, rng):
         o = self.options
-        self.products = pick(rng, ["convolved"], ["convolved"], ["peaks"], ["convolved", "peaks"])
+        self.products = pick(rng, ["convolved"], ["convolved"], ["peaks"], ["convolved", "peaks"], ["convolved", "peaks", "best"])
         o["products"] = ",".join(self.products)
         if "convolved" in self.products:
             if rng.random() < 0.3:
@@ -107,34 +109,37 @@ class Conv2d:
 
     # ---- the oracle
 
-    def kernel(self, file):
-        made = "kernel" in file
+    def kernels(self, file):
+        made = self.h is None
         h = as_number(file["kernel"][()] if made else self.h)
+        h = h if h.ndim == 3 else h[None]
         if self.options.get("normalize") and not made:
-            h = h / h.sum()
-        return np.conj(h[::-1, ::-1]) if self.options.get("correlate") and not made else h
+            h = h / h.sum(axis=(1, 2), keepdims=True)
+        return np.conj(h[:, ::-1, ::-1]) if self.options.get("correlate") and not made else h
 
     def check(self, path):
         """Check a result; `verify` checks weighted outputs."""
         found = []
         with h5py.File(path) as file:
-            h, x = self.kernel(file), self.x[tuple(self.select)]
+            kernels, x = self.kernels(file), self.x[tuple(self.select)]
             x = as_number(x if self.stack else x[None])
             bad = not_finite(x, self.options["precision"])
             if self.options["nan"] == "interpolate" and bad.any():
                 return []
             convolved, kind = numbers_of(file["convolved"]) if "convolved" in self.products else (None, None)
-            if convolved is not None and not self.stack:
-                convolved = convolved[None]
-            noises = np.atleast_1d(file["noise"][()]).ravel() if "noise" in file else [np.linalg.norm(h)] * len(x)
-            for number, image in enumerate(x):
-                self.truth(image, bad[number], h)
+            if convolved is not None:
+                if convolved.ndim != (self.stack > 0) + (np.ndim(self.h) == 3) + 2:
+                    return [f"convolved: {convolved.shape}"]
+                convolved = convolved.reshape(len(kernels), len(x), *convolved.shape[-2:])
+            noises = file["noise"][()].reshape(len(x), -1) if "noise" in file else np.tile([np.linalg.norm(h) for h in kernels], (len(x), 1))
+            for k, number in np.ndindex(len(kernels), len(x)):
+                self.truth(x[number], bad[number], kernels[k])
                 if convolved is not None:
-                    found += self.check_image(convolved[number], kind)
+                    found += self.check_image(convolved[k, number], kind)
                 if "peaks" in self.products:
                     table = file["peaks"][()]
                     self.no_peak = self.no_peak | ~signed(self.y, file["peaks"])
-                    found += self.check_peaks(table[table["image"] == number], float(noises[number]))
+                    found += self.check_peaks(table[(table["image"] == number) & (table["kernel"] == k)], float(noises[number, k]))
         return found
 
     def truth(self, x, bad, h):

@@ -28,6 +28,7 @@ def make_input(path, size=1):
         file["bank"] = random.standard_normal((150, 2001)).astype("f4")     # the least memory holds some of them at a time
         file["image"], file["kernel"] = random.standard_normal((8000 * size, 400)).astype("f4"), random.standard_normal((9, 9))
         file["sigma"] = 0.5 + random.random((300, 200))
+        file["turned"] = random.standard_normal((2, 5, 7))
         file["stack"] = random.standard_normal((6 * size, 300, 200)).astype("f4")
         turns = np.arange(1 << 16) / (1 << 16)
         file["tones"] = np.array([sum(np.cos(2 * np.pi * (frequency + 7 * c) * turns) for frequency in (5, 500, 1234))
@@ -63,7 +64,8 @@ def jobs(path):
         "shared": [*bank, "--products", "peaks,blocks", "--blocks", "100", "--noise", "energy", *clusters, "--split", "filters"],
         "image": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
         "fits": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
-        "stack": [*conv2d, "--input", path + ":/stack", "--boundary", "reflect"],
+        "stack": [*conv2d[:3], path + ":/turned", *conv2d[3:], "--input", path + ":/stack", "--boundary", "reflect", "--products",
+                  "convolved,peaks,best", "--noise", "energy", "--threshold", "4", "--cluster", "5,kernels"],
         "weighted": [*conv2d, "--input", path + ":/stack", "--noise-map", path + ":/sigma", "--products", "convolved,peaks", *search],
         "sparse": sfft,
         "dense": [*sfft, "--algorithm", "dense"],
