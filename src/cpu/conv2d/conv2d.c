@@ -291,7 +291,8 @@ static bool is_within(int64_t row, int64_t begin, int64_t end) { return row >= b
 static bool is_stored(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     return tile->conv2d->series >= 0 && is_within(tile->row + row, tile->work->stored_begin, tile->work->stored_end) &&
-           (tile->slot->block.first + tile->row + row) % lw_conv2d_every(&tile->conv2d->spec.conv2d) == 0;
+           (tile->conv2d->spec.conv2d.every <= 1 ||
+            (tile->slot->block.first + tile->row + row) % tile->conv2d->spec.conv2d.every == 0);
 }
 
 static bool has_best(const struct lw_cpu_tile2d *tile, int64_t row)
@@ -344,17 +345,19 @@ struct stored_row {
     char *at;
 };
 
+/* Return how many of n rows or columns are kept. Divisions would take a good part of the time of a row. */
+static int64_t kept(int64_t n, int64_t every) { return every == 1 ? n : lw_divide_up(n, every); }
+
 static struct stored_row stored_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_block *const block = &tile->slot->block;
-    const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), first = lw_divide_up(tile->column, every);
-    const int64_t kept_row = (block->first + tile->row + row) / every - lw_op_first_output(&conv2d->plan, conv2d->series, block);
+    const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), first = kept(tile->column, every);
     const int64_t plane = tile->kernel * block->n_channels + tile->channel;
-    const int64_t line = plane * lw_op_outputs(&conv2d->plan, conv2d->series, block) + kept_row;
+    const int64_t line = plane * tile->work->n_kept + kept(block->first + tile->row + row, every) - tile->work->first_kept;
     const int64_t index = line * conv2d->plan.products[conv2d->series].width + first;
     return (struct stored_row){
-        .first = first, .n = lw_divide_up(tile->column + tile->n_columns, every) - first,
+        .first = first, .n = kept(tile->column + tile->n_columns, every) - first,
         .at = (char *)tile->slot->products[conv2d->series].data + (size_t)index * lw_type_bytes(conv2d->spec.output),
     };
 }
@@ -1085,6 +1088,10 @@ static void conv2d_run(void *state, struct lw_slot *slot)
         .conv2d = conv2d, .end = count, .stored_end = conv2d->series >= 0 || conv2d->best_value >= 0 ? count : 0,
         .n_channels = slot->block.n_channels, .end_kernel = conv2d->shape.n_kernels,
     };
+    if (conv2d->series >= 0) {
+        work.first_kept = lw_op_first_output(&conv2d->plan, conv2d->series, &slot->block);
+        work.n_kept = lw_op_outputs(&conv2d->plan, conv2d->series, &slot->block);
+    }
     if (conv2d->crossings >= 0 && count > 0) {
         add_search(conv2d, &slot->block, 0, count, &work);
         lw_cpu_table_begin(&table, &slot->products[conv2d->crossings]);

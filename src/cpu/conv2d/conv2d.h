@@ -145,6 +145,7 @@ struct lw_cpu_work2d {
     const struct lw_cpu_conv2d *conv2d;
     int64_t begin, end;                 /* rows of outputs: from a tile's first row to a tile's last or the image's */
     int64_t stored_begin, stored_end;   /* those of them that are stored, or compete for the best */
+    int64_t first_kept, n_kept;         /* rows of the block's series: the first of them, and their number */
     int64_t crossings_begin, crossings_end;     /* those of them that may cross */
     int64_t channel, n_channels;        /* channels of the block */
     int kernel, end_kernel;             /* kernels [kernel, end_kernel) */
