@@ -73,6 +73,13 @@ static bool converts_output(const struct lw_op_spec *spec)
     return spec->output.scalar != lw_conv2d_computed_scalar(spec) || thins_output(spec);
 }
 
+/* Return whether tiles search their outputs, which are not stored. */
+static bool only_searches(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
+{
+    return plan->shares_transforms && lw_search_products(&spec->conv2d.search) == LW_PEAKS && !has_weights(spec) &&
+           spec->nan != LW_NAN_INTERPOLATE;
+}
+
 static int n_parts(const struct lw_op_spec *spec) { return spec->output.is_complex ? 2 : 1; }
 
 static int64_t n_taps(const struct lw_op_spec *spec) { return spec->conv2d.kernel_rows * spec->conv2d.kernel_columns; }
@@ -146,7 +153,7 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2
     struct lw_conv2d_grid grid = plan->grid;
     const int64_t transforms = weighs && lw_conv2d_has_transforms(plan) ? lw_conv2d_cut(block, &grid) : 0;
     struct lw_arena arena = {.base = memory};
-    work->computed = lw_arena_take(&arena, converts_output(spec) ? outputs : 0);
+    work->computed = lw_arena_take(&arena, converts_output(spec) && !only_searches(spec, plan) ? outputs : 0);
     work->b = lw_arena_take(&arena, weighs ? outputs : 0);
     work->value = lw_arena_take(&arena, changes_pixels(spec) ? pixels : 0);
     work->weight = lw_arena_take(&arena, weighs ? pixels : 0);
@@ -335,8 +342,9 @@ static int change_pixels(const struct lw_op *op, const struct task *t, const str
     return lw_cuda_check(lw_conv2d_make_pixels(&pixels, t->from->stream), "weighing pixels", err);
 }
 
-/* Convolve the changed pixels, or the input, with n kernels. */
-static int convolve(const struct lw_op *op, const struct task *t, int kernel, int n, struct lw_error *err)
+/* Convolve the changed pixels, or the input, with n kernels. @param search  NULL, or for only_searches */
+static int convolve(const struct lw_op *op, const struct task *t, int kernel, int n, const struct lw_conv2d_search *search,
+                    struct lw_error *err)
 {
     const struct conv2d *const conv2d = op->state;
     const bool is_shared = lw_conv2d_shares_work(&conv2d->prepared.plan);
@@ -346,9 +354,9 @@ static int convolve(const struct lw_op *op, const struct task *t, int kernel, in
     weights.output = t->work.b;
     int rc;
     if ((is_shared && (rc = lw_cuda_check(cudaStreamWaitEvent(stream, conv2d->idle, 0), "waiting for the work area", err))) ||
-        (rc = lw_conv2d_run(&conv2d->prepared, kernel, n, &t->block, stream, err)) ||
+        (rc = lw_conv2d_run(&conv2d->prepared, kernel, n, &t->block, search, stream, err)) ||
         (has_weights(&op->spec) &&
-         (rc = lw_conv2d_run(&conv2d->prepared, op->spec.conv2d.n_kernels + kernel, n, &weights, stream, err))))
+         (rc = lw_conv2d_run(&conv2d->prepared, op->spec.conv2d.n_kernels + kernel, n, &weights, NULL, stream, err))))
         return rc;
     return is_shared ? lw_cuda_check(cudaEventRecord(conv2d->idle, stream), "releasing the work area", err) : LW_OK;
 }
@@ -385,24 +393,27 @@ static int look_at_pixels(const struct lw_op *op, const struct task *t, struct l
     return lw_cuda_check(lw_conv2d_note_flaws(&t->block, &flaws, t->from->stream), "looking for pixels that are not finite", err);
 }
 
-/* Find the crossings of a kernel's outputs, and let them compete for the best. */
-static int search(const struct lw_op *op, const struct task *t, int kernel, const void *errors, struct lw_error *err)
+/* The search for crossings of a kernel; its table is empty if they are no product. */
+static struct lw_conv2d_search search_of(const struct lw_op *op, const struct task *t, int kernel, const void *errors)
 {
-    const int crossings = lw_op_find_product(&op->plan, LW_OP_CROSSINGS), best = lw_op_find_product(&op->plan, LW_OP_BEST_VALUE);
-    const int numbers = lw_op_find_product(&op->plan, LW_OP_BEST_FILTER);
-    struct lw_conv2d_search s = {
+    const int crossings = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
+    return (struct lw_conv2d_search){
         .image = t->block.output, .precision = op->spec.precision, .is_complex = op->spec.output.is_complex,
         .n_channels = t->block.n_channels, .count = t->block.count, .columns = t->block.output_columns, .first_row = t->first_row,
         .channel = t->channel, .scales = ((const struct conv2d *)op->state)->scales, .begin = lw_max64(0, t->begin - t->first_row),
         .end = lw_min64(t->block.count, t->end - t->first_row), .sign = op->spec.conv2d.search.sign, .kernel = kernel,
         .n_kernels = op->spec.conv2d.n_kernels, .errors = errors, .n_rows = &t->from->report->n_rows,
+        .rows = crossings >= 0 ? t->from->products[crossings] : NULL,
+        .most_rows = crossings >= 0 ? t->from->most_rows[crossings] : 0,
     };
-    int rc = LW_OK;
-    if (crossings >= 0) {
-        s.rows = t->from->products[crossings];
-        s.most_rows = t->from->most_rows[crossings];
-        rc = lw_cuda_check(lw_conv2d_find(&s, t->from->stream), "looking for crossings", err);
-    }
+}
+
+/* Find the crossings of a kernel's outputs, and let them compete for the best. */
+static int search(const struct lw_op *op, const struct task *t, int kernel, const void *errors, struct lw_error *err)
+{
+    const int best = lw_op_find_product(&op->plan, LW_OP_BEST_VALUE), numbers = lw_op_find_product(&op->plan, LW_OP_BEST_FILTER);
+    struct lw_conv2d_search s = search_of(op, t, kernel, errors);
+    const int rc = s.rows ? lw_cuda_check(lw_conv2d_find(&s, t->from->stream), "looking for crossings", err) : LW_OK;
     if (rc || best < 0 || t->is_part)
         return rc;
     s.begin = t->from->block.first - t->first_row;
@@ -452,6 +463,17 @@ static int finish(const struct lw_op *op, const struct task *t, int kernel, int6
     return convert_output(op, t, kernel, err);
 }
 
+/* Search the outputs of all kernels for crossings while they are made. */
+static int search_tiles(const struct lw_op *op, const struct task *t, struct lw_error *err)
+{
+    const struct lw_conv2d_search s = search_of(op, t, t->kernel, NULL);
+    const struct lw_conv2d_flaws flaws = flaws_of(op, t, t->kernel);
+    int rc;
+    if ((rc = convolve(op, t, t->kernel, t->end_kernel - t->kernel, &s, err)) || (rc = look_at_pixels(op, t, err)))
+        return rc;
+    return lw_cuda_check(lw_conv2d_spoil_crossings(&t->block, &flaws, &s, t->from->stream), "looking for crossings", err);
+}
+
 /* Compute a block, or a part of it.
  * @param stored  the block of stored pixels, without buffers */
 static int compute(const struct lw_op *op, struct task *t, struct lw_conv2d_block *stored, struct lw_error *err)
@@ -469,11 +491,13 @@ static int compute(const struct lw_op *op, struct task *t, struct lw_conv2d_bloc
         rc = change_pixels(op, t, stored, err);
         t->block.input = t->work.value;
     }
+    if (rc == LW_OK && only_searches(&op->spec, plan))
+        return search_tiles(op, t, err);
     for (int kernel = t->kernel, n; kernel < t->end_kernel && rc == LW_OK; kernel += n) {
         n = t->end_kernel - kernel < at_a_time ? t->end_kernel - kernel : at_a_time;
         char *const to = converts_output(&op->spec) ? t->work.computed : (char *)t->from->products[0] + kernel * plane;
         t->block.output = to;
-        rc = convolve(op, t, kernel, n, err);
+        rc = convolve(op, t, kernel, n, NULL, err);
         if (rc == LW_OK && kernel == t->kernel)
             rc = look_at_pixels(op, t, err);
         for (int i = 0; i < n && rc == LW_OK; i++) {

@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(lanes * groups, 2) direct_any(const lw_conv2d_
             for (int i = 0; i < down; ++i)
 #pragma unroll
                 for (int j = 0; j < across; ++j)
-                    accumulate(sums[i][j], (RealPartOf<Pixel>)1, more[i][j]);
+                    accumulate(sums[i][j], (RealPart<Pixel>)1, more[i][j]);
         }
     }
     scale_sums(sums, b.exponent);

@@ -136,9 +136,13 @@ struct lw_conv2d_spectra {
     int exponent[LW_CONV2D_MOST_AT_A_TIME];
 };
 
-/** Convolve a block by tiles; only tiles that are shared take more than one kernel. */
+struct lw_conv2d_search;
+
+/** Convolve a block by tiles; only tiles that are shared take more than one kernel.
+ * @param search  for tiles that are shared: search the outputs instead of storing them; `image` and `errors` are not used, and the
+ *                pixels that are not finite still count as zero. NULL: store the outputs */
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
-                            const struct lw_conv2d_spectra *spectra, cudaStream_t stream);
+                            const struct lw_conv2d_spectra *spectra, const struct lw_conv2d_search *search, cudaStream_t stream);
 
 /* Large tiles take three passes over a work area (bands.cu):
  *
@@ -278,5 +282,9 @@ cudaError_t lw_conv2d_find(const struct lw_conv2d_search *search, cudaStream_t s
 /** Let the pixels of the search's rows compete with those of the kernels before; kernel 0 has none before it.
  * @param values, kernels  [n_channels][end - begin][columns] */
 cudaError_t lw_conv2d_keep_best(const struct lw_conv2d_search *search, void *values, int32_t *kernels, cudaStream_t stream);
+
+/** Make the crossings NaN whose outputs touch a pixel that is not finite: those of a search that came before the treatment. */
+cudaError_t lw_conv2d_spoil_crossings(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws,
+                                      const struct lw_conv2d_search *search, cudaStream_t stream);
 
 LW_C_END

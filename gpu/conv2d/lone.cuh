@@ -344,9 +344,6 @@ LW_DEVICE bool lone_is_fit(int largest, LoneScale *scale)
     return false;
 }
 
-/* The set {0 .. n - 1} as a bit mask, restricted to numbers below 32. */
-LW_DEVICE unsigned numbers_below(int n) { return n <= 0 ? 0 : n >= 32 ? ~0u : (1u << n) - 1; }
-
 /* Addresses of a task's outputs 0 .. E - 1 in one half of the tile, every fourth row; `wanted`: bit mask of existing rows. */
 struct LoneRows {
     char *first;

@@ -167,6 +167,24 @@ static cudaError_t treat_as(const lw_conv2d_block &b, const lw_conv2d_flaws &fla
     return cudaGetLastError();
 }
 
+/* A thread makes NaN the rows of the table whose output is touched. */
+static __global__ void spoil_crossings(const lw_conv2d_block b, const lw_conv2d_flaws flaws, const lw_conv2d_search s)
+{
+    const int64_t n = *s.n_rows < (unsigned long long)s.most_rows ? (int64_t)*s.n_rows : s.most_rows;
+    const int64_t n_words = words_of(b.output_columns);
+    if (flaws.report->flag == 0)
+        return;
+    for (int64_t i = (int64_t)blockIdx.x * block_threads + threadIdx.x; i < n; i += (int64_t)gridDim.x * block_threads) {
+        lw_crossing &c = s.rows[i];
+        const int64_t line = (c.channel - s.channel) * input_rows(b) + c.index - s.first_row;
+        unsigned met = 0;
+        for (int64_t m = 0; m < b.kernel_rows; ++m)
+            met |= flaws.touched[(line + m) * n_words + c.column / warp];
+        if (met >> c.column % warp & 1)
+            c.re = CUDART_NAN;
+    }
+}
+
 static bool has_flaws(const lw_conv2d_block &b) { return !lw_scalar_is_integer(b.scalar); }
 
 static bool has_outputs(const lw_conv2d_block &b) { return b.count > 0 && b.n_channels > 0; }
@@ -195,4 +213,13 @@ cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const str
     if (!has_outputs(*block) || !has_flaws(*block))
         return cudaSuccess;
     return flaws->precision == LW_SINGLE ? treat_as<float>(*block, *flaws, stream) : treat_as<double>(*block, *flaws, stream);
+}
+
+cudaError_t lw_conv2d_spoil_crossings(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws,
+                                      const struct lw_conv2d_search *search, cudaStream_t stream)
+{
+    if (!has_outputs(*block) || !has_flaws(*block) || !treats(*flaws))
+        return cudaSuccess;
+    spoil_crossings<<<1024, block_threads, 0, stream>>>(*block, *flaws, *search);
+    return cudaGetLastError();
 }

@@ -73,7 +73,7 @@ template <class Pixel> __global__ void __launch_bounds__(threads) conv2d_pad(con
     });
     if (met)
         *b.not_finite = 1;
-    const int exponent = largest_of_warp(biased_exponent<RealPartOf<Pixel>>(bits));
+    const int exponent = largest_of_warp(biased_exponent<RealPart<Pixel>>(bits));
     if (threadIdx.x % 32 == 0 && exponent > *(volatile int *)p.largest)     /* seldom, as the first warps have raised it */
         atomicMax(p.largest, exponent);
 }
@@ -106,7 +106,7 @@ template <class C> __global__ void __launch_bounds__(threads) conv2d_multiply(C 
 template <class Pixel> __global__ void __launch_bounds__(threads) conv2d_crop(const Padded p)
 {
     const lw_conv2d_block &b = p.block;
-    const int exponent = b.exponent + exponent_out<RealPartOf<Pixel>>(*p.largest);
+    const int exponent = b.exponent + exponent_out<RealPart<Pixel>>(*p.largest);
     const Pixel *const from = (const Pixel *)p.points + (b.kernel_rows - 1) * p.pitch + b.kernel_columns - 1;
     Pixel *const to = (Pixel *)b.output + (p.channel * b.count + p.row) * b.output_columns;
     for_places(p.n_rows, b.output_columns, [&](int64_t y, int64_t x) {
@@ -118,7 +118,7 @@ template <class Pixel> __global__ void __launch_bounds__(threads) conv2d_crop(co
 template <class Pixel, class Tap>
 __global__ void conv2d_place(const double *taps, int64_t rows, int64_t columns, int64_t pitch, double scale, Pixel *points)
 {
-    using Real = RealPartOf<Pixel>;
+    using Real = RealPart<Pixel>;
     for_places(rows, columns, [&](int64_t y, int64_t x) {
         const int64_t i = y * columns + x;
         if constexpr (is_complex_pixel<Tap>)
@@ -221,7 +221,7 @@ static cudaError_t multiply(const struct lw_conv2d_prepared *p, const void *bank
 template <class Pixel>
 static cudaError_t pad(const struct lw_conv2d_prepared *p, const Padded &padded, cudaStream_t stream)
 {
-    using Real = RealPartOf<Pixel>;
+    using Real = RealPart<Pixel>;
     const cudaError_t status = cudaMemsetAsync(padded.largest, 0, sizeof *padded.largest, stream);
     if (status != cudaSuccess)
         return status;
@@ -238,7 +238,7 @@ static int convolve(const struct lw_conv2d_prepared *p, const void *bank, const 
     const char *const what = "convolving a padded image";
     int rc;
     if ((rc = lw_cuda_check(pad<Pixel>(p, padded, stream), what, err)) || (rc = transform(p, true, p->work, stream, err)) ||
-        (rc = lw_cuda_check(multiply<RealPartOf<Pixel>>(p, bank, stream), what, err)) ||
+        (rc = lw_cuda_check(multiply<RealPart<Pixel>>(p, bank, stream), what, err)) ||
         (rc = transform(p, false, p->work, stream, err)))
         return rc;
     conv2d_crop<Pixel><<<grid_of(padded.n_rows, padded.block.output_columns), threads, 0, stream>>>(padded);

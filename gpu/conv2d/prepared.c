@@ -6,6 +6,7 @@
 #include "gpu/host/error.h"
 #include "signal/separable.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -330,9 +331,10 @@ static int run_kernel(const struct lw_conv2d_prepared *p, const struct lw_conv2d
     return lw_cuda_check(status, "convolving a block", err);
 }
 
-int lw_conv2d_run(const struct lw_conv2d_prepared *p, int first, int n, const struct lw_conv2d_block *from, cudaStream_t stream,
-                  struct lw_error *err)
+int lw_conv2d_run(const struct lw_conv2d_prepared *p, int first, int n, const struct lw_conv2d_block *from,
+                  const struct lw_conv2d_search *search, cudaStream_t stream, struct lw_error *err)
 {
+    assert(!search || p->plan.shares_transforms);
     const int64_t plane = from->n_channels * from->count * from->output_columns * (from->output_complex ? 2 : 1) *
                           (int64_t)lw_scalar_bytes(lw_conv2d_computed_scalar(&p->spec));
     struct lw_conv2d_block block = *from;
@@ -350,7 +352,12 @@ int lw_conv2d_run(const struct lw_conv2d_prepared *p, int first, int n, const st
             spectra.bank[i] = kernels[i].bank;
             spectra.exponent[i] = kernels[i].exponent;
         }
-        rc = lw_cuda_check(lw_conv2d_tiles(&block, &p->plan.grid, p->spec.precision, &spectra, stream), "convolving a block", err);
+        struct lw_conv2d_search own = {0};
+        if (search)
+            own = *search;
+        own.kernel = first + k;
+        rc = lw_cuda_check(lw_conv2d_tiles(&block, &p->plan.grid, p->spec.precision, &spectra, search ? &own : NULL, stream),
+                           "convolving a block", err);
     }
     return rc;
 }

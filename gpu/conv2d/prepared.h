@@ -114,9 +114,10 @@ struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t
 
 /** Enqueue the convolution of a block whose buffers are set with kernels first .. first + n - 1; pixels that are not finite count
  * as zero. The outputs of a kernel lie behind those of the kernel before. Blocks on different streams share the work area of BANDS
- * and PADDED, so the caller must make one wait for the other. */
+ * and PADDED, so the caller must make one wait for the other.
+ * @param search  NULL, or with plans that share transforms: see lw_conv2d_tiles */
 int lw_conv2d_run(const struct lw_conv2d_prepared *prepared, int first, int n, const struct lw_conv2d_block *block,
-                  cudaStream_t stream, struct lw_error *err);
+                  const struct lw_conv2d_search *search, cudaStream_t stream, struct lw_error *err);
 
 /* ---- the padded image through cuFFT (padded.cu) --------------------------------------------------------------------------- */
 

@@ -64,7 +64,7 @@ LW_DEVICE void load_plain(const lw_conv2d_block &b, const Line<typename F::Real>
 
 /* Return point x of any line. */
 template <class Pixel, class Stored>
-LW_DEVICE Pixel line_pixel(const lw_conv2d_block &b, const Line<RealPartOf<Pixel>> &line, int x)
+LW_DEVICE Pixel line_pixel(const lw_conv2d_block &b, const Line<RealPart<Pixel>> &line, int x)
 {
     if (line.plain && (x < line.begin || x >= line.end))
         return pixel_of<Pixel>(line.fill);

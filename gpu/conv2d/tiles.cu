@@ -6,10 +6,10 @@ template <class F_, int BLOCKS, bool REAL> struct Square {
     using F = F_;
     static constexpr int ROWS = REAL ? 2 * F::S : F::S, COLUMNS = F::S, POINTS = F::S * F::S, QUARTERS = REAL ? 3 : 0;
     static constexpr int SHARED_BYTES = F::SHARED_BYTES;
-    static constexpr auto kernel = conv2d_tile<F, BLOCKS, REAL>;
+    static constexpr auto kernel = conv2d_tile<F, BLOCKS, REAL>, searching = kernel;
 
     static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const lw_conv2d_spectra &spectra,
-                           cudaStream_t stream)
+                           const lw_conv2d_search *, cudaStream_t stream)
     {
         kernel<<<static_cast<unsigned>(n), F::T, SHARED_BYTES, stream>>>(b, g, static_cast<const typename F::C *>(spectra.bank[0]));
         return cudaGetLastError();
@@ -21,12 +21,14 @@ template <class F_> struct Shared {
     using F = F_;
     static constexpr int ROWS = 2 * F::S, COLUMNS = F::S, POINTS = F::S * F::S, QUARTERS = 3;
     static constexpr int SHARED_BYTES = TileBank<F>::SHARED_BYTES;
-    static constexpr auto kernel = conv2d_bank<TileBank<F>>;
+    static constexpr auto kernel = conv2d_bank<TileBank<F>, false>, searching = conv2d_bank<TileBank<F>, true>;
 
     static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const lw_conv2d_spectra &spectra,
-                           cudaStream_t stream)
+                           const lw_conv2d_search *search, cudaStream_t stream)
     {
-        kernel<<<static_cast<unsigned>(n), F::T, SHARED_BYTES, stream>>>(b, g, spectra);
+        const auto chosen = search ? searching : kernel;
+        const lw_conv2d_search s = search ? *search : lw_conv2d_search{};
+        chosen<<<static_cast<unsigned>(n), F::T, SHARED_BYTES, stream>>>(b, g, spectra, s);
         return cudaGetLastError();
     }
 };
@@ -48,10 +50,10 @@ template <int E> struct Large {
     using F = Lone<E>;
     static constexpr int ROWS = 2 * F::R, COLUMNS = F::COLUMNS, POINTS = F::R * F::COLUMNS, QUARTERS = 3;
     static constexpr int SHARED_BYTES = F::SHARED_BYTES;
-    static constexpr auto kernel = conv2d_lone<F>;
+    static constexpr auto kernel = conv2d_lone<F>, searching = kernel;
 
     static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const lw_conv2d_spectra &spectra,
-                           cudaStream_t stream)
+                           const lw_conv2d_search *, cudaStream_t stream)
     {
         int device = 0, multiprocessors = 0;
         cudaError_t status = cudaGetDevice(&device);
@@ -143,6 +145,8 @@ cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_
         lay_out_spectrum(s, setup);
         cudaError_t status = cudaFuncSetAttribute(Shape::kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::SHARED_BYTES);
         if (status == cudaSuccess)
+            status = cudaFuncSetAttribute(Shape::searching, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::SHARED_BYTES);
+        if (status == cudaSuccess)
             status = fill_spectrum(s, F{}, static_cast<C *>(bank) + F::TABLES, stream);
         if (status != cudaSuccess)
             return status;
@@ -161,7 +165,7 @@ int64_t lw_conv2d_cut(const struct lw_conv2d_block *block, struct lw_conv2d_grid
 bool lw_conv2d_tile_is_shared(int rows, int columns) { return rows == 256 && columns == 128; }
 
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
-                            const struct lw_conv2d_spectra *spectra, cudaStream_t stream)
+                            const struct lw_conv2d_spectra *spectra, const struct lw_conv2d_search *search, cudaStream_t stream)
 {
     struct lw_conv2d_grid g = *grid;
     struct lw_conv2d_block b = *block;
@@ -172,6 +176,6 @@ cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw
     if (n > INT32_MAX)
         return cudaErrorInvalidConfiguration;
     return with_tile(precision, (int)grid->rows, (int)grid->columns, [=](auto tile) {
-        return decltype(tile)::run(b, g, n, *spectra, stream);
+        return decltype(tile)::run(b, g, n, *spectra, search, stream);
     });
 }

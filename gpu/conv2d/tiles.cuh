@@ -208,7 +208,7 @@ template <int ROWS> LW_DEVICE Strand strand_of(const lw_conv2d_block &b, const P
 template <class Pixel, class Stored, bool INNER>
 LW_DEVICE Pixel strand_pixel(const lw_conv2d_block &b, const Strand &s, int y)
 {
-    using Real = RealPartOf<Pixel>;
+    using Real = RealPart<Pixel>;
     if (!INNER && (y < s.begin || y >= s.end))
         return pixel_of<Pixel>(y < s.rows ? (Real)b.outside : 0);
     return raw_pixel<Pixel>(b, (const Stored *)b.input, s.index + y * s.pitch);
@@ -264,6 +264,9 @@ LW_DEVICE int load_scaled(typename F::C (&v)[F::E], const lw_conv2d_block &b, co
         return largest_of_block<F::T / 32>(largest_exponent(v), reduce, t);
     });
 }
+
+/* The set {0 .. n - 1} as a bit mask, restricted to numbers below 32. */
+LW_DEVICE unsigned numbers_below(int n) { return n <= 0 ? 0 : n >= 32 ? ~0u : (1u << n) - 1; }
 
 /* Store the outputs of a complex tile, or those of the upper or lower half of a real one, which are im and re of v (swapped). */
 template <class F, bool REAL, int HALF>

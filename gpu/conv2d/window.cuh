@@ -2,16 +2,13 @@
 #pragma once
 
 #include "gpu/conv2d/launch.h"
+#include "gpu/device/search.cuh"
 #include "gpu/device/stored.cuh"
 
 /* A pixel or a tap is a Real or a Complex<Real>. */
-template <class Pixel> struct RealPart { using type = Pixel; };
-template <> struct RealPart<float2> { using type = float; };
-template <> struct RealPart<double2> { using type = double; };
-template <class Pixel> using RealPartOf = typename RealPart<Pixel>::type;
-template <class Pixel> constexpr bool is_complex_pixel = sizeof(Pixel) == 2 * sizeof(RealPartOf<Pixel>);
+template <class Pixel> constexpr bool is_complex_pixel = sizeof(Pixel) == 2 * sizeof(RealPart<Pixel>);
 
-template <class Pixel> LW_DEVICE Pixel pixel_of(RealPartOf<Pixel> real)
+template <class Pixel> LW_DEVICE Pixel pixel_of(RealPart<Pixel> real)
 {
     if constexpr (is_complex_pixel<Pixel>)
         return {real, 0};
@@ -36,7 +33,7 @@ LW_DEVICE int64_t boundary_index(enum lw_boundary boundary, int64_t i, int64_t n
 /* Return pixel i of the input, as stored. Only floating-point numbers are stored in pairs, as complex pixels. */
 template <class Pixel, class Stored> LW_DEVICE Pixel raw_pixel(const lw_conv2d_block &b, const Stored *x, int64_t i)
 {
-    using Real = RealPartOf<Pixel>;
+    using Real = RealPart<Pixel>;
     if constexpr (is_complex_pixel<Pixel> && std::is_floating_point<Stored>::value)
         if (b.input_complex)
             return stored_pair<Real, Stored, true>(x, i);
@@ -130,7 +127,7 @@ template <class Pixel, class Stored> struct Window {
     /* Return pixel (y, x), wherever it lies. */
     LW_DEVICE Pixel at(int64_t y, int64_t x, bool &met) const
     {
-        using Real = RealPartOf<Pixel>;
+        using Real = RealPart<Pixel>;
         const int64_t r = row + y, position = b.first_row + r;
         if (r >= input_rows(b))
             return pixel_of<Pixel>(0);

@@ -294,7 +294,7 @@ static void convolve(const Case &c, const Ours &ours, const Pool &p, int i)
         CHECK_CUDA(lw_conv2d_in_strips(&block, ours.way.side, ours.way.rows, kernel.unrolled, p.stream));
         return;
     }
-    if (lw_conv2d_run(&ours.prepared, 0, 1, &block, p.stream, &err)) {
+    if (lw_conv2d_run(&ours.prepared, 0, 1, &block, nullptr, p.stream, &err)) {
         fprintf(stderr, "%s: %s\n", c.name.c_str(), err.message);
         exit(1);
     }

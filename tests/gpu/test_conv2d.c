@@ -154,7 +154,7 @@ static void *run(const struct task *t)
     block.output = output;
     block.not_finite = seen;
     CHECK(lw_conv2d_prepare(spec, &t->plan, memory, setup, NULL, &prepared, &err) == LW_OK &&
-          lw_conv2d_run(&prepared, 0, spec->conv2d.n_kernels, &block, NULL, &err) == LW_OK, "%s", err.message);
+          lw_conv2d_run(&prepared, 0, spec->conv2d.n_kernels, &block, NULL, NULL, &err) == LW_OK, "%s", err.message);
     CHECK(cudaMemcpyAsync(outputs, output, (size_t)n_out * real_bytes(t), cudaMemcpyDeviceToHost,
                           NULL) == cudaSuccess &&
           cudaMemcpyAsync(&flag, seen, sizeof flag, cudaMemcpyDeviceToHost, NULL) == cudaSuccess &&
