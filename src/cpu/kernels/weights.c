@@ -42,31 +42,32 @@ struct weighing {
     double squares[2][N_CHAINS];
 };
 
-static inline int32_t weigh_pixel(struct weighing *w, int chain, bool is_sigma, real *x, real *v)
-{
-    const real scaled = *v * w->down[0] * w->down[1];
-    const real weight = is_sigma ? scaled * scaled : scaled * w->down[0] * w->down[1];
-    const real product = *x * w->up[0] * w->up[1] * weight;
-    const bool counts = is_finite(product);
-    *x = counts ? product : 0;
-    *v = counts ? weight : 0;
-    w->squares[0][chain] += (double)*x * (double)*x;
-    w->squares[1][chain] += (double)*v * (double)*v;
-    return *v > 0 && *v < (real)0x1p-6;
-}
-
+/* Written as two loops, each of which compilers vectorise. */
 static inline int64_t weigh_pixels(struct weighing *w, bool is_sigma, real *restrict x, real *restrict v, int64_t n)
 {
+    const real up[2] = {w->up[0], w->up[1]}, down[2] = {w->down[0], w->down[1]};
+    int32_t n_faint = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const real scaled = v[i] * down[0] * down[1];
+        const real weight = is_sigma ? scaled * scaled : scaled * down[0] * down[1];
+        const real product = x[i] * up[0] * up[1] * weight;
+        const bool counts = is_finite(product);
+        const real kept = counts ? weight : 0;
+        x[i] = counts ? product : 0;
+        v[i] = kept;
+        n_faint += kept > 0 && kept < (real)0x1p-6;
+    }
     int64_t i = 0;
-    int32_t n_faint[N_CHAINS] = {0}, sum = 0;
     for (; i + N_CHAINS <= n; i += N_CHAINS)
-        for (int k = 0; k < N_CHAINS; k++)
-            n_faint[k] += weigh_pixel(w, k, is_sigma, &x[i + k], &v[i + k]);
-    for (int k = 0; i < n; i++, k++)
-        n_faint[k] += weigh_pixel(w, k, is_sigma, &x[i], &v[i]);
-    for (int k = 0; k < N_CHAINS; k++)
-        sum += n_faint[k];
-    return sum;
+        for (int k = 0; k < N_CHAINS; k++) {
+            w->squares[0][k] += (double)x[i + k] * (double)x[i + k];
+            w->squares[1][k] += (double)v[i + k] * (double)v[i + k];
+        }
+    for (int k = 0; i < n; i++, k++) {
+        w->squares[0][k] += (double)x[i] * (double)x[i];
+        w->squares[1][k] += (double)v[i] * (double)v[i];
+    }
+    return n_faint;
 }
 
 int64_t KERNEL(lw_weigh_pixels)(void *x, void *v, int64_t n, bool is_sigma, int exponent, double squares[2])
