@@ -32,16 +32,22 @@ static struct lw_window_spec window_of(struct lw_reader *reader, const struct lw
     };
 }
 
+bool lw_map_show(const struct lw_reader *reader, struct lw_view_spec *view)
+{
+    view->axis = lw_reader_info(reader)->n_dims - 2;
+    view->chunks = LW_CHUNKS_WHOLE;
+    if (is_shared(reader)) {
+        view->channels = (struct lw_range){0, 1, 1};
+        view->max_channels = 1;
+    }
+    return is_shared(reader);
+}
+
 static struct lw_view_spec view_of(const struct lw_reader *reader, const struct lw_job *job, const struct lw_plan *plan)
 {
     struct lw_view_spec view = lw_plan_view(plan, job);
-    view.axis = lw_reader_info(reader)->n_dims - 2;
     view.max_axis = plan->rounds.slice + plan->op.halo;
-    view.chunks = LW_CHUNKS_WHOLE;
-    if (is_shared(reader)) {
-        view.channels = (struct lw_range){0, 1, 1};
-        view.max_channels = 1;
-    }
+    lw_map_show(reader, &view);
     return view;
 }
 

@@ -12,6 +12,9 @@
 
 struct lw_map;
 
+/** Let a view of the image show the map. @return  whether the map of one image serves all; then the view has one channel */
+bool lw_map_show(const struct lw_reader *reader, struct lw_view_spec *view);
+
 /** Return the bytes of the map that all ranks read together, halos not counted. @param reader  NULL: not known yet */
 int64_t lw_map_input_bytes(const struct lw_reader *reader, const struct lw_job *job);
 

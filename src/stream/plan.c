@@ -138,7 +138,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
         plan->bytes.engine += lw_job_filter_bytes(job, plan->rounds.held) + lw_spectrum_work_bytes(job, spec->engine);
     /* Power spectrum and mesh are measured before the rounds, and then free their memory: only the largest demand counts. */
     const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));
-    const int64_t mesh = lw_mesh_pass_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));
+    const int64_t mesh = lw_mesh_pass_bytes(job, spec->engine, spec->reader, spec->map, lw_comm_size(spec->comm));
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, lw_max64(spectrum, mesh))) +
                          lw_spectrum_taps_bytes(job) + lw_noise_kept_bytes(job) + lw_mesh_kept_bytes(job);
     plan->bytes.pinned = lw_comm_max(spec->comm, lw_max64(engine.pinned, noise.pinned));

@@ -45,7 +45,8 @@ static void announce(const struct stream *run)
 static int measure_input(struct lw_setup *setup, struct lw_error *err)
 {
     const int rc = lw_spectrum_whiten(setup, err);
-    return rc ? rc : lw_mesh_measure(setup->comm, setup->reader, &setup->job, lw_mesh_threads(setup->engine), err);
+    return rc ? rc : lw_mesh_measure(setup->comm, setup->reader, setup->map, &setup->job,
+                                    lw_mesh_threads(setup->engine), err);
 }
 
 /* ---- progress, in output samples ----------------------------------------------------------------------------------- */

@@ -271,7 +271,7 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
     if ((rc = take_measured(verify, err)))
         return rc;
     lw_reader_use(verify->reader, verify->pool);
-    if ((rc = lw_mesh_measure(verify->comm, verify->reader, &verify->job, lw_proc_cores(), err)))
+    if ((rc = lw_mesh_measure(verify->comm, verify->reader, verify->map_reader, &verify->job, lw_proc_cores(), err)))
         return rc;
     return lw_comm_agree(verify->comm, find_shape(verify, err), err);
 }

@@ -4,16 +4,19 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/proc.h"
+#include "job/weights.h"
 #include "resume/stop.h"
 #include "signal/mesh_cells.h"
+#include "stream/map.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
-/* Bytes that are read, or written, at a time, unless a row of cells, or of pixels, has more. */
-static const int64_t piece_bytes = (int64_t)4 << 20;
+/* Bytes that are read, or written, at a time, unless a row of cells, or of pixels, has more: few enough for the cache of a core. */
+static const int64_t piece_bytes = (int64_t)1 << 20;
 
 /* Measured time of a thread for one pixel. */
 static const double seconds_per_pixel = 5e-9;
@@ -23,6 +26,9 @@ struct cells {
     const struct lw_mesh *mesh;
     struct lw_type type;
     int64_t pixel_bytes;
+    struct lw_type map_type;
+    int64_t map_bytes;          /* bytes of a number of the map of weights; 0: there is none */
+    bool shares_map;            /* the map of one image serves all */
     int64_t all, share;         /* rows of cells of all images; of a rank */
     int64_t most_rows;          /* rows of cells of a band of one image, */
     int64_t most_images;        /* or whole images of a band */
@@ -34,6 +40,8 @@ static struct cells cells_of(const struct lw_job *job, int n_ranks)
     struct cells cells = {.mesh = mesh, .type = job->op.input, .pixel_bytes = (int64_t)lw_type_bytes(job->op.input),
                           .all = mesh->n_channels * mesh->node_rows};
     const int64_t rows = lw_max64(1, piece_bytes / (mesh->cell * mesh->columns * cells.pixel_bytes));
+    cells.map_type = job->op.conv2d.map;
+    cells.map_bytes = lw_op_has_map(&job->op) ? (int64_t)lw_type_bytes(cells.map_type) : 0;
     cells.share = lw_divide_up(cells.all, n_ranks);
     cells.most_rows = lw_min64(rows, mesh->node_rows);
     cells.most_images = lw_min64(lw_max64(1, rows / mesh->node_rows), mesh->n_channels);
@@ -57,12 +65,14 @@ struct band {
     int64_t image, n_images, row, n_rows;
     int64_t n_pixel_rows;       /* pixel rows of each image */
     char *stored;               /* owned; [n_images][n_pixel_rows][columns], as in the file */
+    char *map;                  /* owned; weights of the same pixels, of one image if they serve all; NULL: none */
 };
 
 /* Space of a thread. */
 struct space {
     struct lw_cell_work work;
     double numbers[LW_CELL_LEVELS];
+    float weights[LW_CELL_LEVELS];
     float pixels[];             /* those of the largest cell */
 };
 
@@ -72,9 +82,10 @@ static int64_t space_bytes(const struct lw_mesh *mesh)
     return lw_round_up((int64_t)sizeof(struct space) + pixels * (int64_t)sizeof(float), LW_ALIGNMENT);
 }
 
-static int64_t band_bytes(const struct cells *cells, const struct lw_view_spec *view)
+/* Return the bytes of a band's pixels, or of its map. @param each  bytes of a number */
+static int64_t band_bytes(const struct cells *cells, const struct lw_view_spec *view, int64_t each)
 {
-    return view->max_channels * view->max_axis * cells->mesh->columns * cells->pixel_bytes;
+    return view->max_channels * view->max_axis * cells->mesh->columns * each;
 }
 
 /* A node as ranks send it: its background and its noise. */
@@ -89,17 +100,24 @@ int64_t lw_mesh_kept_bytes(const struct lw_job *job)
 
 int lw_mesh_threads(const struct lw_engine *engine) { return engine->device_bytes > 0 ? lw_proc_cores() : engine->n_workers; }
 
-int64_t lw_mesh_pass_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_reader *reader, int n_ranks)
+int64_t lw_mesh_pass_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_reader *reader,
+                           const struct lw_reader *map, int n_ranks)
 {
     if (!job->mesh)
         return 0;
     const struct cells cells = cells_of(job, n_ranks);
     const struct lw_view_spec view = view_of(job, &cells);
     const int64_t nodes = (n_ranks + 1) * cells.share * cells.mesh->node_columns * (int64_t)sizeof(struct node);
-    const int64_t measuring = lw_reader_bytes(reader, &view) + 2 * band_bytes(&cells, &view) +
+    const int64_t measuring = lw_reader_bytes(reader, &view) + 2 * band_bytes(&cells, &view, cells.pixel_bytes) +
                               lw_mesh_threads(engine) * space_bytes(cells.mesh) + nodes;
+    struct lw_view_spec shown = view;
+    int64_t weighing = 0;
+    if (map) {
+        lw_map_show(map, &shown);
+        weighing = lw_reader_bytes(map, &shown) + 2 * band_bytes(&cells, &shown, cells.map_bytes);
+    }
     const int64_t work = cells.mesh->node_rows * cells.mesh->node_columns * (int64_t)sizeof(float) + lw_nodes_bytes(cells.mesh);
-    return measuring + work;
+    return measuring + weighing + work;
 }
 
 double lw_mesh_pass_seconds(const struct lw_job *job, int64_t n_threads)
@@ -127,14 +145,34 @@ static int64_t keep_finite(const float *from, int64_t n, float *pixels)
     return kept;
 }
 
-/* Append the finite ones of n <= LW_CELL_LEVELS stored pixels. @return  their number */
-static int64_t take_pixels(struct lw_type type, const void *stored, int64_t n, double *numbers, float *pixels)
+/* Convert n <= LW_CELL_LEVELS stored numbers to float32. */
+static void take_floats(struct lw_type type, const void *stored, int64_t n, double *numbers, float *floats)
 {
-    if (type.scalar == LW_FLOAT32 && !type.is_swapped)
-        return keep_finite(stored, n, pixels);
-    lw_type_numbers(type, stored, n, numbers);
-    for (int64_t i = 0; i < n; i++)
-        pixels[i] = (float)numbers[i];
+    const bool is_float = type.scalar == LW_FLOAT32;
+    if (!is_float)
+        lw_type_numbers(type, stored, n, numbers);
+    for (int64_t i = 0; !is_float && i < n; i++)
+        floats[i] = (float)numbers[i];
+    if (is_float)
+        memcpy(floats, stored, (size_t)n * sizeof *floats);
+    uint32_t bits;
+    for (int64_t i = 0; is_float && type.is_swapped && i < n; i++) {
+        memcpy(&bits, floats + i, sizeof bits);
+        bits = __builtin_bswap32(bits);
+        memcpy(floats + i, &bits, sizeof bits);
+    }
+}
+
+/* Append those of n <= LW_CELL_LEVELS stored pixels that are finite and have weight. @return  their number
+ * @param map  numbers of the map at these pixels, as stored; NULL: all have weight */
+static int64_t take_pixels(const struct cells *cells, const void *stored, const void *map, int64_t n, struct space *space,
+                           float *pixels)
+{
+    take_floats(cells->type, stored, n, space->numbers, pixels);
+    if (map)
+        take_floats(cells->map_type, map, n, space->numbers, space->weights);
+    for (int64_t i = 0; map && i < n; i++)
+        pixels[i] = space->weights[i] > 0 && space->weights[i] <= FLT_MAX ? pixels[i] : NAN;
     return keep_finite(pixels, n, pixels);
 }
 
@@ -149,7 +187,9 @@ static struct node measure_cell(const struct cells *cells, const struct band *ba
     int64_t n = 0;
     for (int64_t i = first; i < end; i++) {
         const int64_t at = (image * band->n_pixel_rows + i) * mesh->columns + left;
-        n += take_pixels(cells->type, band->stored + at * cells->pixel_bytes, width, space->numbers, space->pixels + n);
+        const int64_t on_map = at - (cells->shares_map ? image * band->n_pixel_rows * mesh->columns : 0);
+        n += take_pixels(cells, band->stored + at * cells->pixel_bytes, band->map ? band->map + on_map * cells->map_bytes : NULL,
+                         width, space, space->pixels + n);
     }
     lw_cell_measure(space->pixels, n, (end - first) * width, &space->work, &node.background, &node.noise);
     return node;
@@ -158,7 +198,7 @@ static struct node measure_cell(const struct cells *cells, const struct band *ba
 /* ---- a rank's share -------------------------------------------------------------------------------------------------- */
 
 struct pass {
-    struct lw_reader *reader;
+    struct lw_reader *reader, *map;     /* map: NULL without one */
     const struct lw_job *job;
     struct cells cells;
     int n_threads;
@@ -171,20 +211,29 @@ static int open_pass(struct pass *pass, int n_ranks, struct lw_error *err)
 {
     const struct lw_view_spec view = view_of(pass->job, &pass->cells);
     const int64_t nodes = pass->cells.share * pass->cells.mesh->node_columns;
+    struct lw_view_spec shown = view;
+    if (pass->map)
+        pass->cells.shares_map = lw_map_show(pass->map, &shown);
     for (int i = 0; i < 2; i++)
-        if (!(pass->bands[i].stored = lw_alloc_array(1, (size_t)band_bytes(&pass->cells, &view), "rows of pixels", err)))
+        if (!(pass->bands[i].stored = lw_alloc_array(1, (size_t)band_bytes(&pass->cells, &view, pass->cells.pixel_bytes),
+                                                     "rows of pixels", err)) ||
+            (pass->map && !(pass->bands[i].map = lw_alloc_array(1, (size_t)band_bytes(&pass->cells, &shown, pass->cells.map_bytes),
+                                                                "rows of weights", err))))
             return LW_ESYSTEM;
     if (!(pass->spaces = lw_alloc_array(pass->n_threads, (size_t)space_bytes(pass->cells.mesh), "cells of pixels", err)) ||
         !(pass->mine = lw_alloc_array(nodes, sizeof *pass->mine, "nodes of a mesh", err)) ||
         !(pass->all = lw_alloc_array(n_ranks * nodes, sizeof *pass->all, "nodes of a mesh", err)))
         return LW_ESYSTEM;
-    return lw_reader_select(pass->reader, &view, err);
+    const int rc = lw_reader_select(pass->reader, &view, err);
+    return rc || !pass->map ? rc : lw_reader_select(pass->map, &shown, err);
 }
 
 static void close_pass(struct pass *pass)
 {
-    lw_free(pass->bands[0].stored);
-    lw_free(pass->bands[1].stored);
+    for (int i = 0; i < 2; i++) {
+        lw_free(pass->bands[i].stored);
+        lw_free(pass->bands[i].map);
+    }
     lw_free(pass->spaces);
     lw_free(pass->mine);
     lw_free(pass->all);
@@ -207,9 +256,25 @@ static int begin_band(struct pass *pass, int64_t at, int64_t end, struct band *b
     band->next = at + band->n_images * band->n_rows;
     const int64_t first = band->row * mesh->cell;
     band->n_pixel_rows = lw_min64(band->n_rows * mesh->cell, mesh->rows - first);
-    const struct lw_slab slab = {.first = first, .count = band->n_pixel_rows, .channel = band->image, .n_channels = band->n_images,
-                                 .into = band->stored, .into_axis = band->n_pixel_rows};
-    return lw_reader_begin(pass->reader, &slab, err);
+    struct lw_slab slab = {.first = first, .count = band->n_pixel_rows, .channel = band->image, .n_channels = band->n_images,
+                           .into = band->stored, .into_axis = band->n_pixel_rows};
+    const int rc = lw_reader_begin(pass->reader, &slab, err);
+    if (rc || !pass->map)
+        return rc;
+    slab.into = band->map;
+    if (cells->shares_map) {
+        slab.channel = 0;
+        slab.n_channels = 1;
+    }
+    return lw_reader_begin(pass->map, &slab, err);
+}
+
+/* Wait for the reads in progress. */
+static int end_band(struct pass *pass, struct lw_error *err)
+{
+    const int rc = lw_reader_end(pass->reader, err);
+    const int map_rc = pass->map ? lw_reader_end(pass->map, rc ? NULL : err) : LW_OK;
+    return rc ? rc : map_rc;
 }
 
 /* Measure the cells of a band. @param nodes  set; [n_images][n_rows][node_columns] */
@@ -231,15 +296,18 @@ static int measure_share(struct pass *pass, int rank, struct lw_error *err)
     struct band *band = &pass->bands[0], *other = &pass->bands[1];
     int rc = begin_band(pass, begin, end, band, err);
     while (rc == LW_OK && band->at < end) {
-        if ((rc = lw_stop_check(err)) || (rc = lw_reader_end(pass->reader, err)) ||
+        if ((rc = lw_stop_check(err)) || (rc = end_band(pass, err)) ||
             (rc = begin_band(pass, band->next, end, other, err)))
             break;
+        if (band->map)
+            lw_weights_convert(pass->job, band->map, (pass->cells.shares_map ? 1 : band->n_images) * band->n_pixel_rows *
+                               pass->cells.mesh->columns);
         measure_band(pass, band, pass->mine + (band->at - begin) * pass->cells.mesh->node_columns);
         struct band *const done = band;
         band = other;
         other = done;
     }
-    const int end_rc = lw_reader_end(pass->reader, rc ? NULL : err);    /* a read in progress still uses the memory */
+    const int end_rc = end_band(pass, rc ? NULL : err);    /* a read in progress still uses the memory */
     return rc ? rc : end_rc;
 }
 
@@ -321,11 +389,13 @@ static int measure(struct pass *pass, struct lw_comm *comm, struct lw_job *job, 
     return rc;
 }
 
-int lw_mesh_measure(struct lw_comm *comm, struct lw_reader *reader, struct lw_job *job, int n_threads, struct lw_error *err)
+int lw_mesh_measure(struct lw_comm *comm, struct lw_reader *reader, struct lw_reader *map, struct lw_job *job, int n_threads,
+                    struct lw_error *err)
 {
     if (!job->mesh)
         return LW_OK;
-    struct pass pass = {.reader = reader, .job = job, .cells = cells_of(job, lw_comm_size(comm)), .n_threads = n_threads};
+    struct pass pass = {.reader = reader, .map = map, .job = job,
+                        .cells = cells_of(job, lw_comm_size(comm)), .n_threads = n_threads};
     const int rc = measure(&pass, comm, job, err);
     close_pass(&pass);
     return rc;

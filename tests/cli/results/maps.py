@@ -18,7 +18,6 @@ from tested import as_arguments, check, finish, lapwing, needed_memory, random, 
 import h5py
 import numpy as np
 from astropy.io import fits
-from scipy.signal import fftconvolve
 
 try:
     import sep
@@ -321,6 +320,26 @@ def errors():
         check("real" in said, f"errors, complex: {said}")
 
 
+def mesh():
+    """The mesh of the background leaves out pixels of weight 0, as it leaves out pixels that are not a number."""
+    for shape, dtype, map_dtype in (((300, 200), ">f4", "f4"), ((3, 200, 150), "i2", "u1"), ((3, 200, 150), "f8", ">f8")):
+        x, sigma = draw(shape, dtype)
+        sigma[..., 10:40, 20:70] = 0
+        w = (np.nan_to_num(10 * sigma, posinf=0).clip(0) if map_dtype == "u1" else sigma).astype(map_dtype)
+        shared = w[0] if len(shape) == 3 and map_dtype == "u1" else w
+        with np.errstate(invalid="ignore"), tempfile.TemporaryDirectory() as work:
+            write_kernel(work, (5, 5))
+            with h5py.File(f"{work}/in.h5", "w") as file:
+                file["x"], file["w"] = x, shared
+                file["left"] = np.where(np.isfinite(shared) & (shared > 0), x, np.nan).astype("f8" if dtype == "f8" else "f4")
+            names, sought = [f"{work}/in.h5:/{name}" for name in ("x", "w", "left")], {"background": "mesh", "mesh": 32}
+            found = run(work, "--input", names[0], "--weight-map", names[1], n_ranks=3, **sought)[0]["background"]
+            wanted = run(work, "--input", names[2], **sought)[0]["background"]
+            whole = run(work, "--input", names[0], **sought)[0]["background"]
+            check(found.tobytes() == wanted.tobytes(), f"mesh, {dtype}: off by {np.abs(found - wanted).max()}")
+            check(np.abs(found - whole).max() > 0, f"mesh, {dtype}: the map changes nothing")
+
+
 def peers():
     """The pixels above the threshold are those of sep's matched filter."""
     if not sep:
@@ -343,7 +362,7 @@ def peers():
     check(not differ.any() and (y > 4).sum() > 500, f"sep: {differ.sum()} of {(y > 4).sum()} pixels above the threshold differ")
 
 
-for part in (kinds, empty, bits, peaks, names, files, again, errors, peers):
+for part in (kinds, empty, bits, peaks, names, files, again, errors, mesh, peers):
     if os.environ.get("LW_MAPS_PART", part.__name__) == part.__name__:
         part()
 finish()
