@@ -57,7 +57,7 @@ const struct lw_command lw_commands[] = {
                     "and memory that this process may use. With a file of any format, or a dataset of it: format and convention, "
                     "shape and names of the dimensions, type, rate, times of the first and last sample in UTC and GPS, "
                     "coordinates, unit and storage. For a table, such as /peaks or /spectrum, it prints the 20 strongest rows, "
-                    "and places on the sky where the input has them. A file of several datasets is listed. For a result of "
+                    "without columns that hold nothing. A file of several datasets is listed. For a result of "
                     "lapwing it adds the job file that makes it again, and whether it is complete. With a folder: what "
                     "interrupted runs have left in it, how far each came, and its command. With options: the dataset as a job "
                     "with these options reads it.",

@@ -1,5 +1,7 @@
 /* world.h - adapt the input's world coordinates to a result that has only some of the input's pixels. Pure. Sources: FITS Standard
- * 4.0, section 8; SIP: Shupe et al. 2005; LTM and LTV: IRAF; CNPIX: the Digitized Sky Survey, as WCSLIB interprets it.
+ * 4.0, section 8; SIP: Shupe et al. 2005; LTM and LTV: IRAF; CNPIX: the Digitized Sky Survey, as WCSLIB interprets it. WCSLIB has
+ * no function that moves pixels. Headers that it writes (wcshdo) lose their other keywords, and a plate of the Digitized Sky Survey
+ * becomes a distortion TPD, which few programs read. So the keywords are adapted here.
  *
  *     pixel p' of the result (from 1 on) is pixel p of the input:  p - 1 = first + (p' - 1) x every      (lw_pixel_map)
  *

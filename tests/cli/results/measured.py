@@ -3,7 +3,8 @@
     measured.py LAPWING MPIEXEC
 
 Stars of known places lie in white noise. Places must be SExtractor's windowed centroids, which numpy iterates here by their
-definition, and about as exact as the noise allows (the Cramer-Rao bound). Tables are the same, bit by bit, on 1 to 8 ranks."""
+definition, and about as exact as the noise allows (the Cramer-Rao bound). Tables are the same, bit by bit, on 1 to 8 ranks.
+LW_SEARCH_OPTIONS holds further options of every run."""
 
 import itertools
 import os
@@ -70,7 +71,7 @@ def windowed(image, start):
 def search(work, source, output="out.h5", ranks=1, kernel="kernel.h5:/k", **options):
     given = {"products": "peaks", "threshold": 6, "cluster": 5, "noise": "energy", **options}
     done = lapwing(ranks, "conv2d", "--input", source, *(["--kernel", f"{work}/{kernel}"] if kernel else []), "--output",
-                   f"{work}/{output}", "--overwrite", *as_arguments(given))
+                   f"{work}/{output}", "--overwrite", *as_arguments(given), *os.environ.get("LW_SEARCH_OPTIONS", "").split())
     if output.endswith(".h5") and done.returncode == 0:
         with h5py.File(f"{work}/{output}") as file:
             return file["peaks"][()]
