@@ -1,8 +1,8 @@
 """How exact places of sources are, how many are found and how many are false, beside sep, on simulated and on real images.
 
-    measure_sources.py LAPWING [FOLDER]
+    measure_sources.py LAPWING [FOLDER [PARTS [OUT]]]
 
-FOLDER may hold images: M51.fits and others in FITS, and JPEGs, whose colours are three images. Needs numpy, scipy, astropy, sep, and
+PARTS are some of places,found,real,lists (the first three). FOLDER may hold images: M51.fits and others in FITS, and JPEGs, whose colours are three images. Needs numpy, scipy, astropy, sep, and
 pillow for JPEGs. The tables are those of tests/bench/results/images.md.
 
 places    Stars of one brightness, one in each 40 x 40 pixels. `lapwing` and sep.winpos, which starts from lapwing's peak, against the
@@ -12,7 +12,9 @@ found     Stars whose numbers grow towards faint ones as 1 / flux, on a sky with
           signal-to-noise ratio of 5 on, and is found if a source lies within 2 pixels. A source is false if no star of a ratio of 2
           or more lies within 3 pixels.
 real      Of a real image nobody knows the truth. 100 stars of ratios from 5 to 20 are added at random places in each of three copies
-          for `found`; `false` are the sources of the negative image, where only noise and faults of the background can stand out."""
+          for `found`; `false` are the sources of the negative image, where only noise and faults of the background can stand out.
+lists     Writes OUT/sources_m51.csv and OUT/sources_field.csv (results/figures): the sources in M51.fits by both programs, and those in
+          the field of jobs/examples/star-field.py, which are drawn by figures/star_fields.py."""
 
 import os
 import subprocess
@@ -24,12 +26,14 @@ import h5py
 import numpy as np
 import sep
 from astropy.io import fits
+from astropy.wcs import WCS
 from scipy.spatial import cKDTree
 
 warnings.simplefilter("ignore")
 LAPWING, FOLDER = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
 random = np.random.default_rng(11)
 THRESHOLD = 5.0
+FIELD = "--background mesh --noise mesh --products peaks --threshold 5 --cluster 3".split()     # as in jobs/README.md
 
 
 def profile(fwhm, size, down=0.0, right=0.0, beta=None):
@@ -171,6 +175,31 @@ def real():
             hits, all_ = counts[name]
             print(f"| {title} | {image.shape[0]} x {image.shape[1]} | {name} | {hits} of {all_} | {hits / all_:.3f} | {whole} | {negative} |",
                   flush=True)
+
+
+def lists():
+    out, here = sys.argv[4], os.path.dirname(os.path.abspath(__file__))
+    head = f"# {os.path.basename(__file__)} LAPWING FOLDER lists OUT; sep {sep.__version__}\n"
+    image, kernel = fits.getdata(f"{FOLDER}/M51.fits").astype("f4"), profile(4.0, 15)
+    with open(f"{out}/sources_m51.csv", "w") as file:
+        file.write(head + "program,x,y\n")
+        for name in ("lapwing", "sep, minarea 1"):
+            file.writelines(f"{name.split(',')[0]},{x + 1:.3f},{y + 1:.3f}\n" for y, x in PROGRAMS[name](image, kernel, 4.0))
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, f"{here}/../../../jobs/examples/star-field.py", "make", "3000", f"{folder}/field.h5"], check=True)
+        subprocess.run([LAPWING, "conv2d", "--input", f"{folder}/field.h5:/image", "--kernel", f"{folder}/field.h5:/psf", *FIELD, "--output",
+                        f"{folder}/out.h5", "--quiet"], check=True)
+        with h5py.File(f"{folder}/field.h5") as field, h5py.File(f"{folder}/out.h5") as result:
+            stars, table, keywords = field["stars"][()], result["peaks"][()], dict(field["image"].attrs)
+    truth = np.stack([stars["row"], stars["column"]], 1)
+    found = np.stack([table["y"], table["x"]], 1) - 1
+    ra, dec = WCS(fits.Header(keywords)).all_pix2world(truth[:, 1], truth[:, 0], 0)
+    hit = cKDTree(found).query(truth)[0] < 2
+    no_star = cKDTree(truth).query(found)[0] > 3
+    with open(f"{out}/sources_field.csv", "w") as file:
+        file.write(head + "kind,ra,dec,snr\n")
+        file.writelines(f"{'found' if h else 'missed'},{a:.6f},{d:.6f},{s:.2f}\n" for h, a, d, s in zip(hit, ra, dec, stars["snr"]))
+        file.writelines(f"no star,{t['ra']:.6f},{t['dec']:.6f},{t['snr']:.2f}\n" for t in table[no_star])
 
 
 if __name__ == "__main__":

@@ -70,6 +70,7 @@ def windowed(image, start):
 
 def search(work, source, output="out.h5", ranks=1, kernel="kernel.h5:/k", **options):
     given = {"products": "peaks", "threshold": 6, "cluster": 5, "noise": "energy", **options}
+    given = {key: value for key, value in given.items() if value is not None}
     done = lapwing(ranks, "conv2d", "--input", source, *(["--kernel", f"{work}/{kernel}"] if kernel else []), "--output",
                    f"{work}/{output}", "--overwrite", *as_arguments(given), *os.environ.get("LW_SEARCH_OPTIONS", "").split())
     if output.endswith(".h5") and done.returncode == 0:
@@ -137,6 +138,48 @@ def backgrounds(work):
     check(0.93 < found < 1, f"flux {found} of the true one")
     pixels = image[rows["row"], rows["column"]]
     check(np.abs(rows["peak"] - pixels).max() < 1.2 and abs((rows["peak"] - pixels).mean()) < 0.2, "the pixel of the peak above 1000")
+
+
+def weighted(work):
+    """Fluxes and errors of weighted images are those of the weighted least squares; pixels without weight are left out."""
+    flux = 60 / np.sqrt(ENERGY)
+    image, places = field(flux, (240, 300), 30, "f8")
+    sigma = 1 + np.mgrid[:240, :300].sum(0) / 300
+    image += (sigma - 1) * random.standard_normal(sigma.shape)
+    sigma[:, 150:153] = 0
+    image[100:103] = np.nan
+    np.save(f"{work}/x.npy", image.astype("f4"))
+    np.save(f"{work}/sigma.npy", sigma)
+    table = search(work, f"{work}/x.npy", noise_map=f"{work}/sigma.npy", noise=None)
+    rows = match(table, places[(np.abs(places[:, 1] - 151) > 5) & (np.abs(places[:, 0] - 101) > 5)])
+    with np.errstate(divide="ignore"):
+        weight = np.where(np.isfinite(image) & (sigma > 0), 1 / sigma ** 2, 0)
+    half = SIZE // 2
+    for row in rows:
+        top, left = row["row"] - half, row["column"] - half
+        at = np.s_[max(0, top):top + SIZE, max(0, left):left + SIZE]
+        k = KERNEL[max(0, -top):, max(0, -left):][:weight[at].shape[0], :weight[at].shape[1]]
+        b = (weight[at] * k ** 2).sum()
+        a = (weight[at] * k * np.where(weight[at] > 0, image[at], 0)).sum()
+        check(abs(row["flux"] / (a / b * KERNEL.sum()) - 1) < 1e-4 and abs(row["flux_error"] * np.sqrt(b) / KERNEL.sum() - 1) < 1e-4,
+              f"flux {row['flux']} +- {row['flux_error']}, not {a / b} +- {1 / np.sqrt(b)}")
+        reach = 6           # the window: 4 sigma
+        window = weight[max(0, row["row"] - reach):row["row"] + reach + 1, max(0, row["column"] - reach):row["column"] + reach + 1]
+        check(row["flags"] == (MASKED if (window == 0).any() else 0), f"flags {row['flags']} at {row['row']}, {row['column']}")
+    off = np.hypot(rows["y"] - 1 - places[:, None, 0], rows["x"] - 1 - places[:, None, 1]).min(0)
+    check(np.sqrt((off ** 2).mean()) < 0.15 and len(rows) > 50, f"{len(rows)} places are off by {np.sqrt((off ** 2).mean())}")
+    again = search(work, f"{work}/x.npy", noise_map=f"{work}/sigma.npy", noise=None, ranks=3, threads=1)
+    check(again.tobytes() == table.tobytes(), "weighted: another table on 3 ranks")
+    level = 300 + np.mgrid[:240, :300][0] / 4
+    np.save(f"{work}/x.npy", np.where(np.isfinite(image), image + level, np.nan).astype("f4"))
+    table = search(work, f"{work}/x.npy", background="mesh", mesh=60, noise="mesh", threshold=8)
+    bright = match(table, places[(np.abs(places[:, 0] - 101) > 8) & (places.sum(1) < 200)])
+    far = np.hypot(bright["y"] - 1 - places[:, None, 0], bright["x"] - 1 - places[:, None, 1]).min(0)
+    check(len(bright) > 8 and far.max() < 0.3, f"places above a mesh's background are off by {far.max()}")
+    with h5py.File(f"{work}/out.h5") as file:
+        back = file["background"][()]
+    pixels = (image + level)[table["row"], table["column"]].astype("f4") - back[table["row"], table["column"]]
+    check(np.abs(table["peak"] - pixels).max() < 1e-2, f"peak above the mesh: off by {np.abs(table['peak'] - pixels).max()}")
 
 
 def flags(work):
@@ -241,6 +284,7 @@ with tempfile.TemporaryDirectory() as folder:
         kernel_file["k"] = KERNEL
     stars(folder)
     backgrounds(folder)
+    weighted(folder)
     flags(folder)
     sky(folder)
 finish()
