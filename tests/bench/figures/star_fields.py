@@ -13,13 +13,13 @@ def main():
     for program, colour, marker, size in (("sep", RED, "o", 60), ("lapwing", BLUE, "+", 40)):
         rows = [row for row in galaxy if row["program"] == program]
         left.scatter([row["x"] for row in rows], [row["y"] for row in rows], size, colour if marker == "+" else "none",
-                     marker, edgecolors=None if marker == "+" else colour, linewidths=1, label=f"M51: {program}, {len(rows)} sources")
+                     marker=marker, edgecolors=None if marker == "+" else colour, linewidths=1, label=f"M51: {program}, {len(rows)} sources")
     finish(left, "sources in M51 (512 x 512 pixels, KPNO)", "x, pixels", "y, pixels", "linear", "linear")
     for kind, colour, marker in (("missed", GREY, "x"), ("found", BLUE, "o"), ("no star", RED, "^")):
         rows = [row for row in field if row["kind"] == kind and (kind != "missed" or row["snr"] >= 5)]
         label = {"missed": "star of SNR 5 or more that is not found", "found": "star that is found", "no star": "source that is no star"}
         right.scatter([row["ra"] for row in rows], [row["dec"] for row in rows], [min(60, 4 + row["snr"] / 4) for row in rows], colour,
-                      marker, label=f"{label[kind]}, {len(rows)}", linewidths=0.8)
+                      marker=marker, label=f"{label[kind]}, {len(rows)}", linewidths=0.8)
     finish(right, "a simulated field of 3000 stars", "right ascension, degrees", "declination, degrees", "linear", "linear")
     right.invert_xaxis()
     right.ticklabel_format(useOffset=False)

@@ -185,16 +185,17 @@ def gaussian(fwhm, size):
 
 
 def stars():
-    """One command. A star on a slope has its own height in the result; a kernel without a background smooths."""
-    size, places = 200, [(20, 30, 500.0), (100, 60, 900.0), (150, 190, 700.0)]
-    image = np.add.outer(3.0 * np.arange(size), 2.0 * np.arange(size)) + random.normal(0, 5, (size, size))
+    """One command. A star on a slope has its own place, flux and height in the table; a kernel without a background smooths."""
+    size, places = 256, [(20, 30, 500.0), (100, 60, 900.0), (150, 190, 700.0)]
+    image = np.add.outer(0.3 * np.arange(size), 0.2 * np.arange(size)) + random.normal(0, 5, (size, size))
     for row, column, height in places:
         image[row - 7:row + 8, max(0, column - 7):column + 8] += height * gaussian(4, 15)[:, :size - column + 7]
     np.save("stars.npy", image)
     example("image-sources.ini", "--input", "stars.npy", "--threshold", 20)
     _, rows = shown_rows("sources.h5:/peaks")
-    found = sorted((row["row"], row["column"], row["re"]) for row in rows)
-    check(len(found) == 3 and all(np.allclose(a, b, rtol=0, atol=(0.1, 0.1, 20)) for a, b in zip(found, places)), f"stars: {found}")
+    found = sorted((row["y"] - 1, row["x"] - 1, row["peak"], row["flux"]) for row in rows)
+    wanted = [(*place, place[2] * gaussian(4, 25).sum()) for place in places]
+    check(len(found) == 3 and all(np.allclose(a, b, rtol=0, atol=(0.1, 0.1, 20, 300)) for a, b in zip(found, wanted)), f"stars: {found}")
     drawn("sources.h5:/peaks")
     lapwing(1, "conv2d", "--input", "stars.npy", "--gaussian", 3.3, "--boundary", "reflect", "--output", "smooth.h5")
     with h5py.File("smooth.h5") as file:
@@ -213,8 +214,17 @@ def galaxy():
         data = file.read()
     end = data.index(b"END" + b" " * 77)
     x = np.frombuffer(data, ">i2", 512 * 512, -(-(end + 80) // 2880) * 2880).reshape(512, 512).astype(float)
+    lapwing(2, "verify", "m51.h5")
+    with h5py.File("m51.h5") as file:
+        snr, table = file["convolved"][()], file["peaks"][()]
+    if ndimage:
+        highest = (snr == ndimage.maximum_filter(snr, 9)) & (snr >= 10)
+        check(len(table) > 100 and np.array_equal(np.argwhere(highest), np.stack([table["row"], table["column"]], axis=1)),
+              f"the sources in M51: {len(table)}, expected {highest.sum()}")
     kernel = gaussian(4, 15) - gaussian(4, 15).mean()
     kernel /= (kernel ** 2).sum()
+    lapwing(2, "conv2d", "--input", data_path("M51.fits"), "--gaussian", 4, "--background", 15, "--boundary", "reflect", "--products",
+            "convolved,peaks", "--threshold", 10, "--cluster", 7, "--output", "m51.h5", "--overwrite")
     with h5py.File("m51.h5") as file:
         y, table, sigma = file["convolved"][()], file["peaks"][()], file["noise"][0]
         check(np.allclose(file["kernel"], kernel, rtol=1e-9, atol=1e-15) and file["kernel"].attrs["background_pixels"] == 15,
