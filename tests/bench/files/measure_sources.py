@@ -3,7 +3,7 @@
     measure_sources.py LAPWING [FOLDER [PARTS [OUT]]]
 
 PARTS are some of places,found,real,lists (the first three). FOLDER may hold images: M51.fits and others in FITS, and JPEGs, whose colours are three images. Needs numpy, scipy, astropy, sep, and
-pillow for JPEGs. The tables are those of tests/bench/results/images.md.
+pillow for JPEGs. The tables are those of tests/bench/results/images/images.md.
 
 places    Stars of one brightness, one in each 40 x 40 pixels. `lapwing` and sep.winpos, which starts from lapwing's peak, against the
           truth and the Cramer-Rao bound of a star of known shape and unknown place and flux.
