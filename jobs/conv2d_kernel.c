@@ -21,7 +21,7 @@
 
 enum { MOST_KERNELS = 1 << 16 };
 
-/* Kernels of one size: those of a dataset, or one that is made here. */
+/* Kernels of one size: those of a dataset. */
 struct kernels {
     double *values;             /* owned; [n][rows x columns], pairs if complex */
     int64_t n, rows, columns;
@@ -77,8 +77,8 @@ static void place(const struct kernels *from, const struct lw_conv2d_spec *c, do
             }
 }
 
-/* Make one bank of n sets of kernels, with `more` doubles behind it, and set the fields of the specification. */
-static int gather(const struct kernels *sets, int n, int64_t more, struct lw_job *job, struct lw_error *err)
+/* Make one bank of n sets of kernels, and set the fields of the specification. */
+static int gather(const struct kernels *sets, int n, struct lw_job *job, struct lw_error *err)
 {
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     int64_t all = 0, at = 0;
@@ -93,19 +93,13 @@ static int gather(const struct kernels *sets, int n, int64_t more, struct lw_job
                        MOST_KERNELS);
     c->n_kernels = (int)all;
     const int64_t values = all * c->kernel_rows * c->kernel_columns * parts_of(c->kernel_complex);
-    if (!(job->taps = lw_alloc_array(values + more, sizeof *job->taps, "the kernels", err)))
+    if (!(job->taps = lw_alloc_array(values, sizeof *job->taps, "the kernels", err)))
         return LW_ESYSTEM;
-    memset(job->taps, 0, (size_t)(values + more) * sizeof *job->taps);
+    memset(job->taps, 0, (size_t)(values) * sizeof *job->taps);
     for (int s = 0; s < n; s++)
         place(&sets[s], c, job->taps, &at);
     c->kernel = job->taps;
     return LW_OK;
-}
-
-static void release(struct kernels *sets, int n)
-{
-    for (int s = 0; s < n; s++)
-        lw_free(sets[s].values);
 }
 
 /* ---- from files -------------------------------------------------------------------------------------------------------- */
@@ -167,10 +161,11 @@ static int read_kernels(const struct lw_options *given, struct lw_comm *comm, st
         else
             rc = read_one(given, comm, name, &sets[n++], job, err);
     }
-    if (rc == LW_OK && (rc = lw_comm_agree(comm, gather(sets, n, 0, job, err), err)) == LW_OK)
+    if (rc == LW_OK && (rc = lw_comm_agree(comm, gather(sets, n, job, err), err)) == LW_OK)
         report_sizes(sets, n, &job->op.conv2d);
     job->has_filter_dim = n > 1 || job->inputs[1].n_dims == 3;
-    release(sets, n);
+    for (int s = 0; s < n; s++)
+        lw_free(sets[s].values);
     return rc;
 }
 
@@ -202,35 +197,26 @@ static int check_background(const struct lw_options *given, struct lw_error *err
                                                        "--kernel; --background mesh goes with both", pixels) : LW_OK;
 }
 
-/* Make a kernel of --gaussian from G = exp(-r^2 / (2 sigma^2)), with an odd number of rows and columns. With --background the
- * output is the height a of the model a G + b that fits the pixels x best, by least squares: the sum of k x / |k|^2, where k is G
- * minus its mean (P. B. Stetson, PASP 99, 191 (1987), eq. 1, on a square).
- * @param background  side of the square; 0: the mean stays */
-static int make_gaussian(const struct lw_options *given, double fwhm, int64_t background, struct kernels *set, struct lw_error *err)
+/* Return the least odd side of a square that holds a Gaussian out to REACH. */
+static int64_t side_of(double sigma) { return 2 * (int64_t)ceil(REACH * sigma) + 1; }
+
+/* Make a kernel of --gaussian from G = exp(-r^2 / (2 sigma^2)), 0 beyond REACH. With --background the output is the height a of the
+ * model a G + b that fits the pixels x best, by least squares: the sum of k x / |k|^2, where k is G minus its mean (P. B. Stetson,
+ * PASP 99, 191 (1987), eq. 1, on a square), which has no zeros.
+ * @param side  odd @param profile  work space, [side] @param kernel  set; [side x side] */
+static void make_gaussian(double sigma, int64_t side, bool has_background, double *profile, double *kernel)
 {
-    const double sigma = fwhm / (2 * sqrt(2 * log(2)));
-    if (background > 0 && (double)background < 2 * fwhm)
-        return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is less than twice --gaussian %g: the background would be "
-                       "measured within the source itself; give a larger one", background, fwhm);
-    const int64_t size = background > 0 ? background : 2 * (int64_t)ceil(REACH * fwhm / (2 * sqrt(2 * log(2)))) + 1;
-    const int64_t n = size * size;
+    const int64_t n = side * side, own = has_background ? side : side_of(sigma);
     double sum = 0;
-    *set = (struct kernels){lw_alloc_array(n, sizeof *set->values, "a kernel", err), 1, size, size, false};
-    double *const profile = lw_alloc_array(size, sizeof *profile, "a kernel", err), *const kernel = set->values;
-    int rc = LW_ESYSTEM;
-    if (profile && kernel) {
-        lw_taps_gaussian(sigma, size, profile);
-        for (int64_t i = 0; i < n; i++)
-            kernel[i] = profile[i / size] * profile[i % size];
-        if (background > 0)
-            lw_taps_remove_mean(n, kernel);
-        for (int64_t i = 0; i < n; i++)
-            sum += kernel[i];
-        lw_taps_scale(1 / (background > 0 ? lw_taps_energy(kernel, n) : sum), kernel, n);
-        rc = treat_sum(given, "of --gaussian", kernel, n, 1, err);
-    }
-    lw_free(profile);
-    return rc;
+    memset(profile, 0, (size_t)side * sizeof *profile);
+    lw_taps_gaussian(sigma, own, profile + (side - own) / 2);
+    for (int64_t i = 0; i < n; i++)
+        kernel[i] = profile[i / side] * profile[i % side];
+    if (has_background)
+        lw_taps_remove_mean(n, kernel);
+    for (int64_t i = 0; i < n; i++)
+        sum += kernel[i];
+    lw_taps_scale(1 / (has_background ? lw_taps_energy(kernel, n) : sum), kernel, n);
 }
 
 /* Return the widths of the Gaussians made here, [n_kernels], which stand behind the kernels. */
@@ -243,22 +229,29 @@ static double *widths_of(const struct lw_job *job)
 static int make_gaussians(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     const struct lw_bank_list list = {"gaussian", "pixels", 0.5, 500, false, NULL};
-    double *widths = NULL;
-    int n = 0, rc;
-    if ((rc = lw_bank_read_list(given, &list, &widths, &n, err)))
-        return rc;
-    struct kernels *const sets = lw_alloc_array(n, sizeof *sets, "kernels", err);
-    rc = sets ? LW_OK : LW_ESYSTEM;
-    if (sets)
-        memset(sets, 0, (size_t)n * sizeof *sets);
-    for (int k = 0; k < n && rc == LW_OK; k++)
-        rc = make_gaussian(given, widths[k], background_of(given), &sets[k], err);
-    if (rc == LW_OK && (rc = gather(sets, n, n, job, err)) == LW_OK)
-        memcpy(widths_of(job), widths, (size_t)n * sizeof *widths);
-    job->has_filter_dim = n > 1;
-    if (sets)
-        release(sets, n);
-    lw_free(sets);
+    const double of_sigma = 2 * sqrt(2 * log(2));       /* full width at half maximum */
+    const int64_t background = background_of(given);
+    struct lw_conv2d_spec *const c = &job->op.conv2d;
+    double *widths = NULL, widest = 0;
+    int rc = lw_bank_read_list(given, &list, &widths, &c->n_kernels, err);
+    for (int k = 0; rc == LW_OK && k < c->n_kernels; k++)
+        widest = fmax(widest, widths[k]);
+    if (rc == LW_OK && background > 0 && (double)background < 2 * widest)
+        rc = lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is less than twice --gaussian %g: the background would be "
+                     "measured within the source itself; give a larger one", background, widest);
+    const int64_t side = background > 0 ? background : side_of(widest / of_sigma), n = side * side;
+    double *const profile = lw_alloc_array(side, sizeof *profile, "a kernel", err);
+    if (rc == LW_OK && !(profile && (job->taps = lw_alloc_array(c->n_kernels * (n + 1), sizeof *job->taps, "kernels", err))))
+        rc = LW_ESYSTEM;
+    c->kernel = job->taps;
+    c->kernel_rows = c->kernel_columns = side;
+    job->has_filter_dim = c->n_kernels > 1;
+    for (int k = 0; k < c->n_kernels && rc == LW_OK; k++) {
+        widths_of(job)[k] = widths[k];
+        make_gaussian(widths[k] / of_sigma, side, background > 0, profile, job->taps + k * n);
+        rc = treat_sum(given, "of --gaussian", job->taps + k * n, n, 1, err);
+    }
+    lw_free(profile);
     lw_free(widths);
     return rc;
 }

@@ -44,6 +44,17 @@ int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_co
     return LW_OK;
 }
 
+int lw_bank_shape_kernels(struct lw_bank *bank, const struct lw_options *given, int n_kernels, double reach, struct lw_error *err)
+{
+    const int64_t wanted = lw_options_int(given, "size");
+    if (lw_options_given(given, "size") && wanted % 2 == 0)
+        return lw_fail(err, LW_EUSAGE, "--size %" PRId64 " is even: the kernel's middle would lie between two pixels; give %" PRId64
+                       " or %" PRId64, wanted, wanted - 1, wanted + 1);
+    const double size = lw_options_given(given, "size") ? (double)wanted : 2 * ceil(reach) + 1;
+    bank->columns = (int64_t)size;
+    return lw_bank_shape(bank, n_kernels, size * size, false, "a smaller --size", err);
+}
+
 void lw_bank_release(struct lw_bank *bank)
 {
     release_shape(bank);

@@ -75,6 +75,10 @@ struct lw_bank {
  * @param n_taps  a whole number, of any size
  * @param remedy  advice for the message: "a wider --transition" */
 int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_complex, const char *remedy, struct lw_error *err);
+
+/** Do the same for square kernels, with --size rows and columns or, if that is not given, `reach` pixels on either side of the
+ * middle. LW_EUSAGE: the size is even, or too large. */
+int lw_bank_shape_kernels(struct lw_bank *bank, const struct lw_options *given, int n_kernels, double reach, struct lw_error *err);
 void lw_bank_release(struct lw_bank *bank);
 
 static inline int lw_bank_parts(const struct lw_bank *bank)             /* doubles of a tap */

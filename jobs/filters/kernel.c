@@ -3,7 +3,6 @@
 #include "design/taps.h"
 #include "jobs/filters/bank.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* Half sides of kernels in standard deviations: a Gaussian falls to 4e-6 there, a Mexican hat's integral beyond it is 5e-7. */
@@ -33,18 +32,6 @@ static const struct lw_option hat_options[] = {
     SIZE_OPTION,
     {0},
 };
-
-/* Make n square kernels: --size pixels, or `reach` pixels on either side of the middle. */
-static int shape(const struct lw_options *given, int n, double reach, struct lw_bank *bank, struct lw_error *err)
-{
-    const int64_t wanted = lw_options_int(given, "size");
-    if (lw_options_given(given, "size") && wanted % 2 == 0)
-        return lw_fail(err, LW_EUSAGE, "--size %" PRId64 " is even: the kernel's middle would lie between two pixels; give %" PRId64
-                       " or %" PRId64, wanted, wanted - 1, wanted + 1);
-    const double size = lw_options_given(given, "size") ? (double)wanted : 2 * ceil(reach) + 1;
-    bank->columns = (int64_t)size;
-    return lw_bank_shape(bank, n, size * size, false, "a smaller --size", err);
-}
 
 static double largest(const double *numbers, int count)
 {
@@ -80,7 +67,7 @@ static int design_gaussian(const struct lw_options *given, struct lw_bank *bank,
     double *ratio = NULL, *angle = NULL;
     int n, rc;
     if ((rc = lw_bank_read_list(given, &widths, &bank->parameters, &n, err)) ||
-        (rc = shape(given, n, GAUSSIAN_REACH * sigmas * largest(bank->parameters, n), bank, err)))
+        (rc = lw_bank_shape_kernels(bank, given, n, GAUSSIAN_REACH * sigmas * largest(bank->parameters, n), err)))
         return rc;
     if (!(ratio = lw_bank_note_each(bank, "axis_ratio", err)) || !(angle = lw_bank_note_each(bank, "angle_deg", err)))
         return LW_ESYSTEM;
@@ -111,7 +98,7 @@ static int design_hat(const struct lw_options *given, struct lw_bank *bank, stru
     const struct lw_bank_list scales = {"scales", "pixels", 0.5, 1000, false, NULL};
     int n, rc;
     if ((rc = lw_bank_read_list(given, &scales, &bank->parameters, &n, err)) ||
-        (rc = shape(given, n, HAT_REACH * largest(bank->parameters, n), bank, err)))
+        (rc = lw_bank_shape_kernels(bank, given, n, HAT_REACH * largest(bank->parameters, n), err)))
         return rc;
     for (int k = 0; k < n; k++) {
         lw_taps_mexican_hat(bank->parameters[k], bank->columns, lw_bank_filter(bank, k));

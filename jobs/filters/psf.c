@@ -12,7 +12,6 @@
 #include "io/read/box.h"
 #include "jobs/filters/bank.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -46,17 +45,18 @@ static const struct lw_option options[] = {
 
 /* Positions in pixels of the image, counted from 0. */
 struct positions {
-    double (*at)[2];            /* owned; [n] column, row */
+    double at[MOST_STARS][2];   /* column, row */
     int64_t n;
+    double first[2];            /* coordinates of the first pixel as they are read */
 };
 
-static int add(struct positions *positions, double x, double y, struct lw_error *err)
+/* Add a position: lw_row_fn of tables. Positions beyond the most count, but are not kept. */
+static void add(void *context, const double *row)
 {
-    if (positions->n == MOST_STARS)
-        return lw_fail(err, LW_EUSAGE, "--at has more than %d positions: give fewer stars", MOST_STARS);
-    positions->at[positions->n][0] = x;
-    positions->at[positions->n++][1] = y;
-    return LW_OK;
+    struct positions *const positions = context;
+    for (int d = 0; d < 2 && positions->n < MOST_STARS; d++)
+        positions->at[positions->n][d] = row[d] - positions->first[d];
+    positions->n++;
 }
 
 /* Read a table of peaks: sub-pixel x and y, counted from 1, if it has them, else row and column of a result. */
@@ -64,41 +64,37 @@ static int read_table(const char *name, struct positions *positions, struct lw_e
 {
     static const char *const fine[] = {"x", "y", NULL}, *const coarse[] = {"column", "row", NULL};
     struct lw_notes *const notes = lw_alloc(sizeof *notes, "a table's columns", err);
-    double *rows = NULL;
     int rc = notes ? lw_notes_read(name, NULL, notes, err) : LW_ESYSTEM;
-    const bool is_fine = rc == LW_OK && lw_notes_have_columns(notes, fine);
-    if (rc == LW_OK && !is_fine && !lw_notes_have_columns(notes, coarse))
-        rc = lw_fail(err, LW_EDATA, "--at %.600s has neither columns x and y nor row and column", name);
-    const int64_t n = rc == LW_OK ? notes->n_rows : 0;
-    const struct lw_rows wanted = {.count = n, .columns = is_fine ? fine : coarse, .n_columns = 2};
-    if (rc == LW_OK && !(rows = lw_alloc_array(2 * n, sizeof *rows, "positions", err)))
-        rc = LW_ESYSTEM;
-    rc = rc ? rc : lw_notes_read_rows(name, &wanted, rows, err);
-    const double x0 = is_fine ? -1 : rc ? 0 : lw_said_real(&notes->dataset, "first_input_column", 0);
-    const double y0 = is_fine ? -1 : rc ? 0 : lw_said_real(&notes->dataset, "first_input_row", 0);
-    for (int64_t i = 0; i < n && rc == LW_OK; i++)
-        rc = add(positions, rows[2 * i] + x0, rows[2 * i + 1] + y0, err);
-    lw_free(rows);
+    if (rc == LW_OK) {
+        const bool is_fine = lw_notes_have_columns(notes, fine);
+        const struct lw_rows rows = {.count = notes->n_rows, .columns = is_fine ? fine : coarse, .n_columns = 2};
+        positions->first[0] = is_fine ? 1 : -lw_said_real(&notes->dataset, "first_input_column", 0);
+        positions->first[1] = is_fine ? 1 : -lw_said_real(&notes->dataset, "first_input_row", 0);
+        rc = is_fine || lw_notes_have_columns(notes, coarse)
+            ? lw_notes_each_row(name, &rows, add, positions, err)
+            : lw_fail(err, LW_EDATA, "--at %.600s has neither columns x and y nor row and column", name);
+    }
     lw_free(notes);
     return rc;
 }
 
-static int read_text(const char *name, double first, struct positions *positions, struct lw_error *err)
+static int read_text(const char *name, struct positions *positions, struct lw_error *err)
 {
     char line[512];
-    double x, y;
+    double row[2];
     int rc = LW_OK;
     FILE *const file = fopen(name, "r");
     if (!file)
         return lw_fail(err, LW_EIO, "--at %.600s: %s", name, strerror(errno));
     for (int64_t number = 1; rc == LW_OK && fgets(line, sizeof line, file); number++) {
-        const char *const text = line + strspn(line, " \t");
-        if (*text == '#' || *text == '\n' || *text == '\r' || *text == '\0')
+        const char *const text = line + strspn(line, " \t\r\n");
+        if (!*text || *text == '#')
             continue;
-        rc = sscanf(text, "%lf%*[ \t,]%lf", &x, &y) == 2 && isfinite(x) && isfinite(y)
-            ? add(positions, x - first, y - first, err)
-            : lw_fail(err, LW_EDATA, "--at %.600s, line %" PRId64 ": '%.40s' is no position 'x y'", name, number,
-                      strtok(line, "\r\n"));
+        if (sscanf(text, "%lf%*[ \t,]%lf", &row[0], &row[1]) == 2)
+            add(positions, row);
+        else
+            rc = lw_fail(err, LW_EDATA, "--at %.600s, line %" PRId64 ": '%.*s' is no position 'x y'", name, number,
+                         (int)strcspn(text, "\r\n"), text);
     }
     fclose(file);
     return rc;
@@ -218,14 +214,13 @@ static int make_stars(const struct lw_dataset_info *image, const struct position
 {
     struct lw_boxes *boxes = NULL;
     const int d = image->n_dims - 2;
+    const double half = (double)(cutout->side / 2), columns = (double)image->dims[d + 1], rows = (double)image->dims[d];
     int rc = lw_boxes_open(&(struct lw_boxes_spec){.info = image}, &boxes, err);
     for (int64_t i = 0; i < positions->n && rc == LW_OK; i++) {
-        const double x = floor(positions->at[i][0] + 0.5), y = floor(positions->at[i][1] + 0.5);
-        const double half = (double)(cutout->side / 2);
-        const double columns = (double)image->dims[d + 1], rows = (double)image->dims[d];
+        const double x = round(positions->at[i][0]), y = round(positions->at[i][1]);
+        struct lw_sample_box box = {.count = {1, 1, 1, 1}, .step = {1, 1, 1, 1}};
         if (!(x >= half && y >= half && x + half < columns && y + half < rows))
             continue;
-        struct lw_sample_box box = {.count = {1, 1, 1, 1}, .step = {1, 1, 1, 1}};
         box.first[d] = (int64_t)(y - half);
         box.first[d + 1] = (int64_t)(x - half);
         box.count[d] = box.count[d + 1] = cutout->side;
@@ -238,64 +233,59 @@ static int make_stars(const struct lw_dataset_info *image, const struct position
 }
 
 /* Combine the stars of an image into the bank's kernel. */
-static int stack(const struct lw_options *given, const struct lw_dataset_info *image, const struct positions *positions,
-                 struct lw_bank *bank, struct lw_error *err)
+static int stack(const struct lw_dataset_info *image, const struct positions *positions, bool is_median, struct lw_bank *bank,
+                 struct lw_error *err)
 {
     struct cutout cutout = {.size = bank->columns, .side = bank->columns + 2 * FRAME};
-    const int64_t pixels = bank->n_taps, area = cutout.side * cutout.side;
+    const int64_t pixels = bank->n_taps, area = cutout.side * cutout.side, most = positions->n;
     int64_t n = 0;
-    if (positions->n > LW_BANK_MOST_VALUES / pixels)
-        return lw_fail(err, LW_EUSAGE, "%" PRId64 " stars of %" PRId64 " x %" PRId64 " pixels are more than the %" PRId64
-                       " values that can be stacked: give fewer", positions->n, cutout.size, cutout.size, LW_BANK_MOST_VALUES);
-    double *const stars = lw_alloc_array(lw_max64(1, positions->n) * (pixels + 1) + 2 * area, sizeof *stars, "stars", err);
+    if (most > lw_min64(MOST_STARS, LW_BANK_MOST_VALUES / pixels))
+        return lw_fail(err, LW_EUSAGE, "--at: %" PRId64 " positions are too many to be stacked with %" PRId64 " pixels each: give "
+                       "at most %" PRId64, most, pixels, lw_min64(MOST_STARS, LW_BANK_MOST_VALUES / pixels));
+    double *const stars = lw_alloc_array(most * (pixels + 1) + 2 * area, sizeof *stars, "stars", err);
     if (!stars)
         return LW_ESYSTEM;
-    double *const values = stars + lw_max64(1, positions->n) * pixels;
-    cutout.pixels = values + lw_max64(1, positions->n);
+    double *const values = stars + most * pixels;
+    cutout.pixels = values + most;
     cutout.work = cutout.pixels + area;
     int rc = make_stars(image, positions, &cutout, stars, &n, err);
     if (rc == LW_OK && n == 0)
         rc = lw_fail(err, LW_EDATA, "--at: none of %" PRId64 " positions has a star, with %" PRId64 " finite pixels on a side and "
-                     "a centroid within %d pixels; see --first-pixel and --size", positions->n, cutout.side, MOST_SHIFT);
+                     "a centroid within %d pixels; see --first-pixel and --size", most, cutout.side, MOST_SHIFT);
     for (int64_t p = 0; p < pixels && rc == LW_OK; p++) {
         for (int64_t i = 0; i < n; i++)
             values[i] = stars[i * pixels + p];
-        bank->taps[p] = combine(values, n, lw_options_choice(given, "combine") == 1);
+        bank->taps[p] = combine(values, n, is_median);
     }
     lw_free(stars);
     lw_bank_note_int(bank, "stars", n);
-    lw_bank_note_int(bank, "positions", positions->n);
+    lw_bank_note_int(bank, "positions", most);
     if (rc == LW_OK)
         lw_log_info("%" PRId64 " of %" PRId64 " positions gave a star; the others lie near a side, near a pixel that is not "
-                    "finite, or have no centroid within %d pixels", n, positions->n, MOST_SHIFT);
+                    "finite, or have no centroid within %d pixels", n, most, MOST_SHIFT);
     return rc;
 }
 
 static int design(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
     const char *const name = lw_options_text(given, "at");
-    const int64_t size = lw_options_int(given, "size");
     struct lw_dataset_info image;
     struct lw_object object;
-    struct positions positions = {0};
     int rc;
-    if (size % 2 == 0)
-        return lw_fail(err, LW_EUSAGE, "--size %" PRId64 " is even: the kernel's middle would lie between two pixels; give %" PRId64
-                       " or %" PRId64, size, size - 1, size + 1);
-    if ((rc = lw_examine_dataset(lw_options_text(given, "input"), NULL, LW_USE_NUMBERS, &image, err)) ||
+    if ((rc = lw_bank_shape_kernels(bank, given, 1, 0, err)) ||
+        (rc = lw_examine_dataset(lw_options_text(given, "input"), NULL, LW_USE_NUMBERS, &image, err)) ||
         (rc = lw_object_parse(name, &object, err)))
         return rc;
     if (image.n_dims < 2 || image.type.is_complex || (image.n_dims > 2 && image.dims[image.n_dims - 3] > 1))
         return lw_fail(err, LW_EDATA, "--input %.600s is no real image [rows x columns]", lw_dataset_name(&image).text);
-    bank->columns = size;
-    if ((rc = lw_bank_shape(bank, 1, (double)(size * size), false, "a smaller --size", err)))
-        return rc;
-    if (!(positions.at = lw_alloc_array(MOST_STARS, sizeof *positions.at, "positions", err)))
+    struct positions *const positions = lw_alloc(sizeof *positions, "positions", err);
+    if (!positions)
         return LW_ESYSTEM;
-    rc = object.path[0] ? read_table(name, &positions, err)
-                        : read_text(name, lw_options_choice(given, "first-pixel") == 0 ? 1 : 0, &positions, err);
-    rc = rc ? rc : stack(given, &image, &positions, bank, err);
-    lw_free(positions.at);
+    positions->n = 0;
+    positions->first[0] = positions->first[1] = lw_options_choice(given, "first-pixel") == 0;
+    rc = object.path[0] ? read_table(name, positions, err) : read_text(name, positions, err);
+    rc = rc ? rc : stack(&image, positions, lw_options_choice(given, "combine") == 1, bank, err);
+    lw_free(positions);
     bank->design = "mean without outliers, or median, of stars with the background 0, the centroid in the middle and flux 1";
     return rc;
 }
