@@ -177,7 +177,7 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
 /* A mesh (signal/mesh.h), all channels of the data set, on the device. */
 struct lw_conv2d_mesh {
     float *tables;                      /* NULL: there is none */
-    int64_t cell, node_rows, node_columns;
+    int64_t cell, node_rows, node_columns, first_row;
 };
 
 /* What pixels become before they are convolved: x less the background or, with weights, w x and w. All arrays are in device

@@ -53,7 +53,7 @@ struct Spline {
     /* Set the cubic for a row; return the first row with another one. */
     LW_DEVICE int64_t set(const lw_conv2d_mesh &mesh, int64_t channel, int64_t row, int64_t column)
     {
-        const MeshPlace down = mesh_place(2 * row, mesh.cell, mesh.node_rows);
+        const MeshPlace down = mesh_place(2 * (mesh.first_row + row), mesh.cell, mesh.node_rows);
         const MeshPlace across = mesh_place(2 * column + 1, mesh.cell, mesh.node_columns);
         const int64_t nodes = mesh.node_rows * mesh.node_columns, beside = mesh.node_columns > 1;
         const float *const at = mesh.tables + channel * LW_MESH_TABLES * nodes + down.node * mesh.node_columns + across.node;
@@ -66,7 +66,7 @@ struct Spline {
         };
         cubic.set(value(0, LW_MESH_V, LW_MESH_V_COLUMNS), value(below, LW_MESH_V, LW_MESH_V_COLUMNS),
                   value(0, LW_MESH_V_ROWS, LW_MESH_V_BOTH), value(below, LW_MESH_V_ROWS, LW_MESH_V_BOTH));
-        half = mesh.cell * (2 * down.node + 1);
+        half = mesh.cell * (2 * down.node + 1) - 2 * mesh.first_row;
         step = mesh.node_rows > 1 ? 1 / (float)(2 * mesh.cell) : 0;
         return down.node + 2 < mesh.node_rows ? (half + 2 * mesh.cell + 1) / 2 : INT64_MAX;
     }

@@ -34,10 +34,11 @@ static void make_pixels(struct image_data *data, uint64_t *state)
     }
 }
 
-/* A mesh of random nodes, least <= node <= most, and its values at all pixels. */
+/* A mesh of random nodes, least <= node <= most, and its values at all pixels. Images are the rows from 13 on of larger ones. */
 static double *make_mesh(const struct image *t, double least, double most, uint64_t *state, struct lw_mesh *mesh)
 {
-    *mesh = lw_mesh_of(t->rows, t->columns, 16, t->n_images);
+    *mesh = lw_mesh_of(t->rows + 21, t->columns, 16, t->n_images);
+    mesh->first_row = 13;
     mesh->tables = calloc((size_t)lw_mesh_values(mesh), sizeof *mesh->tables);
     float *const values = calloc((size_t)(mesh->node_rows * mesh->node_columns + t->columns), sizeof *values);
     double *const map = calloc((size_t)(t->n_images * t->rows * t->columns), sizeof *map);

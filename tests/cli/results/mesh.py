@@ -177,6 +177,25 @@ def windows():
         check(all(np.array_equal(alone[k], run(work, *options)[k]) for k in ("background", "convolved")), "--isolated differs")
 
 
+def weights():
+    """Pixels without weight do not count; a map of one image serves all."""
+    x = draw((3, 100, 110), "i4")
+    bad = np.zeros(x.shape[1:], bool)
+    bad[30:70, 20:80] = True
+    bad |= random.random(bad.shape) < 0.1
+    with tempfile.TemporaryDirectory() as work:
+        for shared in (True, False):
+            kept = np.where(bad if shared else [bad, bad[::-1], False & bad], np.nan, x)
+            with h5py.File(f"{work}/in.h5", "w") as file:
+                file["image"] = x
+                file["VARIANCE"] = np.where(np.isnan(kept[0] if shared else kept), 0, 4.0)
+            found = run(work, "--background", "mesh", "--mesh", 16, "--weight-map", f"{work}/in.h5:/VARIANCE")
+            for image in range(3):
+                wanted, noise = make_maps(kept[image], 16)
+                compare(f"weights, shared {shared}, image {image}", found["background"][image], wanted, noise)
+            check("/background" in lapwing(1, "verify", f"{work}/out.h5", "--sample", 200).stdout, "verify does not know the map")
+
+
 def errors():
     with tempfile.TemporaryDirectory() as work:
         write(work, draw((1, 40, 40)))
@@ -190,6 +209,6 @@ def errors():
         check("real images" in run(work, "--background", "mesh", count=2, code=78), "a complex image has a background")
 
 
-for part in (values, bits, windows, errors):
+for part in (values, bits, windows, weights, errors):
     part()
 finish()
