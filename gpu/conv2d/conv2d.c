@@ -113,6 +113,8 @@ struct work {
     void *b;                        /* weights: B, likewise */
     void *value, *weight;           /* changed pixels, see struct lw_conv2d_pixels */
     int *largest, *limits;
+    void *bright;                   /* weights, transforms: bright pixels likewise */
+    uint32_t *bright_bits;
     void *flaws;
 };
 
@@ -150,15 +152,17 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2
     const int64_t outputs = computed_scalars(spec, block) * real_bytes(spec) * lw_conv2d_at_a_time(plan, spec->conv2d.n_kernels);
     const int64_t pixels = changed.n_channels * changed.input_pitch * changed.columns * real_bytes(spec);
     const bool weighs = has_weights(spec);
+    const bool transforms = weighs && lw_conv2d_has_transforms(plan);
     struct lw_conv2d_grid grid = plan->grid;
-    const int64_t transforms = weighs && lw_conv2d_has_transforms(plan) ? lw_conv2d_cut(block, &grid) : 0;
     struct lw_arena arena = {.base = memory};
     work->computed = lw_arena_take(&arena, converts_output(spec) && !only_searches(spec, plan) ? outputs : 0);
     work->b = lw_arena_take(&arena, weighs ? outputs : 0);
     work->value = lw_arena_take(&arena, changes_pixels(spec) ? pixels : 0);
     work->weight = lw_arena_take(&arena, weighs ? pixels : 0);
     work->largest = lw_arena_take(&arena, weighs ? lw_conv2d_largest_bytes(&changed) : 0);
-    work->limits = lw_arena_take(&arena, transforms * (int64_t)sizeof(int));
+    work->limits = lw_arena_take(&arena, transforms ? 2 * lw_conv2d_cut(block, &grid) * (int64_t)sizeof(int) : 0);
+    work->bright = transforms ? lw_arena_take(&arena, pixels) : NULL;
+    work->bright_bits = transforms ? lw_arena_take(&arena, lw_conv2d_largest_bytes(&changed)) : NULL;
     work->flaws = lw_arena_take(&arena, weighs ? 0 : lw_conv2d_flaws_bytes(&changed));
     return arena.used;
 }
@@ -337,7 +341,8 @@ static int change_pixels(const struct lw_op *op, const struct task *t, const str
         .block = *stored, .precision = op->spec.precision, .channel = t->channel,
         .background = conv2d->background, .sigma = conv2d->sigma, .map = t->from->map, .map_scalar = c->map.scalar,
         .weights = c->weights, .report = t->from->report, .value = t->work.value,
-        .weight = has_weights(&op->spec) ? t->work.weight : NULL, .largest = t->work.largest,
+        .weight = has_weights(&op->spec) ? t->work.weight : NULL, .largest = t->work.largest, .bright = t->work.bright,
+        .bright_bits = t->work.bright_bits,
     };
     pixels.block.boundary = t->block.boundary;
     return lw_cuda_check(lw_conv2d_make_pixels(&pixels, t->from->stream), "weighing pixels", err);
@@ -377,7 +382,8 @@ static struct lw_conv2d_matched matched_of(const struct lw_op *op, const struct 
     const struct conv2d *const conv2d = op->state;
     return (struct lw_conv2d_matched){
         .block = t->block, .precision = op->spec.precision, .b = b, .value = t->work.value, .weight = t->work.weight,
-        .largest = t->work.largest, .taps = conv2d->taps + kernel * n_taps(&op->spec), .exponent = conv2d->matched[kernel].exponent,
+        .bright = t->work.bright, .largest = t->work.largest, .bright_bits = t->work.bright_bits,
+        .taps = conv2d->taps + kernel * n_taps(&op->spec), .exponent = conv2d->matched[kernel].exponent,
         .has_transforms = lw_conv2d_has_transforms(&conv2d->prepared.plan), .grid = conv2d->prepared.plan.grid,
         .limits = t->work.limits, .share = conv2d->matched[kernel].share,
     };

@@ -194,6 +194,8 @@ struct lw_conv2d_pixels {
     void *value, *weight;               /* [n_channels][rows][columns] */
     int *largest;                       /* [n_channels][rows][words]: the largest weight among 32 columns, see piece.cuh for its
                                            bits; 0 if there is none */
+    void *bright;                       /* values of bright pixels, which are 0 in `value`; NULL: no pixel is bright */
+    uint32_t *bright_bits;              /* [n_channels][rows][words]: which pixels are bright */
 };
 
 /** Return the bytes of `largest`. */
@@ -207,18 +209,19 @@ struct lw_conv2d_matched {
     struct lw_conv2d_block block;       /* the block of both convolutions; its output is A, which becomes y */
     enum lw_precision precision;
     void *b;                            /* B of the same size, becomes 1 / sqrt(B) */
-    const void *value, *weight;         /* see struct lw_conv2d_pixels */
+    const void *value, *weight, *bright;        /* see struct lw_conv2d_pixels */
     const int *largest;
+    const uint32_t *bright_bits;
     const double *taps;                 /* [kernel_rows][kernel_columns], device; ordered as for lw_conv2d_in_strips; the kernel
                                            divided by 2^exponent, as A and B are made with it */
     int exponent;
     bool has_transforms;                /* rounding errors of B follow the largest weight of a transform */
     struct lw_conv2d_grid grid;         /* the transforms */
-    int *limits;                        /* [lw_conv2d_cut of the grid], device: scratch */
+    int *limits;                        /* [2][lw_conv2d_cut of the grid], device: scratch */
     double share;                       /* least B of transforms, as a fraction of the largest weight */
 };
 
-/** Find the largest weight that each transform meets. */
+/** Find the largest weight that each transform meets, and whether it meets bright pixels. */
 cudaError_t lw_conv2d_find_limits(const struct lw_conv2d_matched *matched, cudaStream_t stream);
 
 /** Make the outputs; NaN if all pixels that the kernel covers have weight 0. Where B is too small beside the rounding errors of

@@ -6,7 +6,9 @@
  *     match     A = conv(w x, kernel), B = conv(w, kernel^2) -> A / sqrt(B), 1 / sqrt(B)
  *
  * A transform's rounding errors are as large everywhere as beside its largest weight, but few weights may be below an output's
- * kernel, or only taps near 0. `match` sums such outputs again by the definition, so that they cannot look like signals. */
+ * kernel, or only taps near 0. `match` sums such outputs again by the definition, so that they cannot look like signals. Likewise
+ * a bright star would spoil the digits of the noise around it. So transforms do not see pixels whose own signal-to-noise ratio
+ * is large; `match` adds them to the outputs that they belong to. */
 #include "gpu/conv2d/piece.cuh"
 
 #include <math_constants.h>
@@ -76,6 +78,8 @@ struct Spline {
 
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
+static constexpr float bright_square = 64 * 64;         /* square of a bright pixel's least signal-to-noise ratio */
+
 /* A thread makes a column of `patch_rows` rows, `together` loads at a time; a warp makes 32 columns, a word of `largest`. */
 static constexpr int patch_rows = 32, together = 4;
 
@@ -109,8 +113,11 @@ template <class Real> __global__ void __launch_bounds__(block_threads) conv2d_ma
     for (int64_t row = first; row < end;) {
         const int64_t position = b.first_row + row, image_row = boundary_index(b.boundary, position, b.rows);
         if (image_row < 0) {                    /* no convolution reads this row */
+            const int64_t word = (channel * rows + row) * words + column / warp;
             if (p.weight && exists && column % warp == 0)
-                p.largest[(channel * rows + row) * words + column / warp] = 0;
+                p.largest[word] = 0;
+            if (p.bright && exists && column % warp == 0)
+                p.bright_bits[word] = 0;
             ++row;
             continue;
         }
@@ -148,6 +155,11 @@ template <class Real> __global__ void __launch_bounds__(block_threads) conv2d_ma
                 Real value = w * less;
                 if (!exists || !(w > 0) || !isfinite(w) || !isfinite(value))
                     w = value = 0;
+                const bool is_bright = p.bright && value * less > (Real)bright_square;
+                if (is_bright) {
+                    ((Real *)p.bright)[to + k * b.columns] = value;
+                    value = 0;
+                }
                 if (exists) {
                     ((Real *)p.value)[to + k * b.columns] = value;
                     ((Real *)p.weight)[to + k * b.columns] = w;
@@ -155,8 +167,12 @@ template <class Real> __global__ void __launch_bounds__(block_threads) conv2d_ma
                         report_own(b, p.report, channel, row + i + k, column);
                 }
                 const int bits = largest_of_warp(magnitude_bits(w));
+                const unsigned bright = __ballot_sync(~0u, is_bright);
+                const int64_t word = (channel * rows + row + i + k) * words + column / warp;
                 if (exists && column % warp == 0)
-                    p.largest[(channel * rows + row + i + k) * words + column / warp] = bits;
+                    p.largest[word] = bits;
+                if (p.bright && exists && column % warp == 0)
+                    p.bright_bits[word] = bright;
             }
         }
         row += n_rows;
@@ -204,10 +220,15 @@ static __global__ void __launch_bounds__(block_threads) conv2d_limits(const lw_c
     const int64_t left = b.first_column + spot.across * (g.hop_columns * g.pair_columns) - g.spare_columns, right = left + width;
     const int64_t first_word = (left > 0 ? left : 0) / warp, end_word = words_of(right < b.columns ? right : b.columns);
     int bits = 0;
+    unsigned bright = 0;
     for (int64_t row = begin + threadIdx.x / warp; row < end && row < begin + limit_rows; row += block_threads / warp)
-        for (int64_t word = first_word + threadIdx.x % warp; word < end_word; word += warp)
+        for (int64_t word = first_word + threadIdx.x % warp; word < end_word; word += warp) {
             bits = max(bits, m.largest[(spot.channel * rows + row) * words + word]);
+            bright |= m.bright_bits[(spot.channel * rows + row) * words + word];
+        }
     bits = largest_of_warp(bits);
+    if (__any_sync(~0u, bright != 0) && threadIdx.x % warp == 0)
+        atomicMax(m.limits + gridDim.x + blockIdx.x, 1);
     if (threadIdx.x % warp == 0 && bits > 0)
         atomicMax(m.limits + blockIdx.x, bits);
 }
@@ -219,7 +240,7 @@ cudaError_t lw_conv2d_find_limits(const struct lw_conv2d_matched *matched, cudaS
     if (n == 0)
         return cudaSuccess;
     const dim3 grid((unsigned)n, (unsigned)((window_rows(m.block, m.grid) + limit_rows - 1) / limit_rows));
-    const cudaError_t status = cudaMemsetAsync(m.limits, 0, n * sizeof(int), stream);
+    const cudaError_t status = cudaMemsetAsync(m.limits, 0, 2 * n * sizeof(int), stream);
     if (status != cudaSuccess)
         return status;
     conv2d_limits<<<grid, block_threads, 0, stream>>>(m);
@@ -236,8 +257,8 @@ struct MatchedSums {
     bool has_pixels;
 };
 
-/* Sum A and B of an output by the definition, over the pixels of weight > 0. */
-template <class Real>
+/* Sum A and B of an output by the definition, over the pixels of weight > 0, or ONLY_BRIGHT over bright pixels. */
+template <class Real, bool ONLY_BRIGHT>
 __device__ __noinline__ MatchedSums sum_again(const lw_conv2d_matched &m, int64_t channel, int64_t row, int64_t column)
 {
     const lw_conv2d_block &b = m.block;
@@ -251,11 +272,15 @@ __device__ __noinline__ MatchedSums sum_again(const lw_conv2d_matched &m, int64_
         const double *const taps = m.taps + k * b.kernel_columns - first;
         for (int64_t x = begin, next; x < end; x = next) {
             next = (x / warp + 1) * warp < end ? (x / warp + 1) * warp : end;
-            if (m.largest[line * words + x / warp] == 0)
+            const unsigned bright = m.bright_bits ? m.bright_bits[line * words + x / warp] : 0;
+            if (ONLY_BRIGHT ? bright == 0 : m.largest[line * words + x / warp] == 0)
                 continue;
             for (; x < next; ++x) {
+                const bool is_bright = bright >> x % warp & 1;
+                if (ONLY_BRIGHT && !is_bright)
+                    continue;
                 sums.has_pixels |= weight[x] > 0;
-                sums.a = fma(taps[x], (double)value[x], sums.a);
+                sums.a = fma(taps[x], (double)(is_bright ? ((const Real *)m.bright)[line * b.columns + x] : value[x]), sums.a);
                 sums.b = fma(taps[x] * taps[x], (double)weight[x], sums.b);
             }
         }
@@ -266,7 +291,7 @@ __device__ __noinline__ MatchedSums sum_again(const lw_conv2d_matched &m, int64_
 /* A warp takes 1024 neighbours of a row, and a thread `together` of its 32 at a time, which hides the latency of their loads. */
 static constexpr int run_columns = 32 * warp;
 
-template <class Real> __global__ void __launch_bounds__(block_threads, 3) conv2d_match(const __grid_constant__ lw_conv2d_matched m)
+template <class Real> __global__ void __launch_bounds__(block_threads, 2) conv2d_match(const __grid_constant__ lw_conv2d_matched m)
 {
     const lw_conv2d_block &b = m.block;
     const lw_conv2d_grid &g = m.grid;
@@ -279,6 +304,7 @@ template <class Real> __global__ void __launch_bounds__(block_threads, 3) conv2d
         const int n = first < b.output_columns ? least((b.output_columns - first + warp - 1) / warp, run_columns / warp) : 0;
         const int64_t down = m.has_transforms ? row / (g.hop_rows * g.pair_rows) : 0;
         const int *const limits = m.limits + (channel * g.transforms_down + down) * g.transforms_across;
+        const int *const is_bright = limits + b.n_channels * g.transforms_down * g.transforms_across;
         Real *const y = (Real *)b.output + line * b.output_columns + first, *const error = (Real *)m.b + (y - (Real *)b.output);
         unsigned left = 0;                      /* outputs to be summed again */
         for (int k = 0; k < n; k += together) {
@@ -295,7 +321,7 @@ template <class Real> __global__ void __launch_bounds__(block_threads, 3) conv2d
                 const unsigned column = (unsigned)first + (k + j) * warp;
                 const Real least_sum = m.has_transforms ? share * of_magnitude_bits(limits[column / each], (Real)0) : 0;
                 const Real root = sqrt(sum[j]);
-                if (sum[j] > least_sum) {
+                if (sum[j] > least_sum && !(m.has_transforms && is_bright[column / each])) {
                     y[(k + j) * warp] = a[j] / root;
                     error[(k + j) * warp] = unit / root;
                 } else
@@ -304,7 +330,12 @@ template <class Real> __global__ void __launch_bounds__(block_threads, 3) conv2d
         }
         for (; left; left &= left - 1) {
             const int k = __ffs((int)left) - 1;
-            const MatchedSums sums = sum_again<Real>(m, channel, row, first + k * warp);
+            const unsigned column = (unsigned)first + k * warp;
+            MatchedSums sums = {y[k * warp], error[k * warp], true};
+            if (m.has_transforms && sums.b > share * of_magnitude_bits(limits[column / each], (Real)0))
+                sums.a += sum_again<Real, true>(m, channel, row, column).a;
+            else
+                sums = sum_again<Real, false>(m, channel, row, column);
             const double root = sqrt(sums.b);
             y[k * warp] = (Real)(!sums.has_pixels ? CUDART_NAN : sums.b > 0 ? sums.a / root : 0);
             error[k * warp] = (Real)(unit / root);
