@@ -166,7 +166,7 @@ def check_columns(name, file, least=1):
     check(len(table) >= least, f"{name}: {len(table)} rows")
     for column in set(columns) & set(table.dtype.names):
         data = columns[column]
-        check(data.dtype == table.dtype[column] and np.array_equal(data[()], table[column]), f"{name}: column {column}")
+        check(data.dtype == table.dtype[column] and np.array_equal(data[()], table[column], equal_nan=True), f"{name}: column {column}")
         check(data.dims[0][0] == table.dims[0][0], f"{name}: the scale of column {column}")
 
 
