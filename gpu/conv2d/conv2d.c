@@ -415,17 +415,16 @@ static struct lw_conv2d_search search_of(const struct lw_op *op, const struct ta
     };
 }
 
-/* Find the crossings of a kernel's outputs, and let them compete for the best. */
-static int search(const struct lw_op *op, const struct task *t, int kernel, const void *errors, struct lw_error *err)
+/* Let the outputs of n kernels, which t->block.output points to, compete for the best. */
+static int keep_best(const struct lw_op *op, const struct task *t, int kernel, int n, struct lw_error *err)
 {
     const int best = lw_op_find_product(&op->plan, LW_OP_BEST_VALUE), numbers = lw_op_find_product(&op->plan, LW_OP_BEST_FILTER);
-    struct lw_conv2d_search s = search_of(op, t, kernel, errors);
-    const int rc = s.rows ? lw_cuda_check(lw_conv2d_find(&s, t->from->stream), "looking for crossings", err) : LW_OK;
-    if (rc || best < 0 || t->is_part)
-        return rc;
+    struct lw_conv2d_search s = search_of(op, t, kernel, NULL);
+    if (best < 0 || t->is_part)
+        return LW_OK;
     s.begin = t->from->block.first - t->first_row;
     s.end = s.begin + t->from->block.count;
-    return lw_cuda_check(lw_conv2d_keep_best(&s, t->from->products[best], t->from->products[numbers], t->from->stream),
+    return lw_cuda_check(lw_conv2d_keep_best(&s, n, t->from->products[best], t->from->products[numbers], t->from->stream),
                          "looking for the best kernel", err);
 }
 
@@ -465,9 +464,10 @@ static int finish(const struct lw_op *op, const struct task *t, int kernel, int6
         const struct lw_conv2d_flaws flaws = flaws_of(op, t, kernel);
         rc = lw_cuda_check(lw_conv2d_treat_flaws(&t->block, &flaws, t->from->stream), "treating pixels that are not finite", err);
     }
-    if (rc || (rc = search(op, t, kernel, b, err)))
-        return rc;
-    return convert_output(op, t, kernel, err);
+    const struct lw_conv2d_search s = search_of(op, t, kernel, b);
+    if (rc == LW_OK && s.rows)
+        rc = lw_cuda_check(lw_conv2d_find(&s, t->from->stream), "looking for crossings", err);
+    return rc ? rc : convert_output(op, t, kernel, err);
 }
 
 /* Search the outputs of all kernels for crossings while they are made. */
@@ -511,6 +511,8 @@ static int compute(const struct lw_op *op, struct task *t, struct lw_conv2d_bloc
             t->block.output = to + i * plane;
             rc = finish(op, t, kernel + i, i * plane, err);
         }
+        t->block.output = to;
+        rc = rc ? rc : keep_best(op, t, kernel, n, err);
     }
     return rc;
 }

@@ -46,19 +46,27 @@ template <class Value, bool HAS_ERRORS> __global__ void find_crossings(lw_conv2d
     });
 }
 
-template <class Value> __global__ void keep_best(lw_conv2d_search s, Value *values, int32_t *kernels)
+template <class Value> __global__ void keep_best(lw_conv2d_search s, int n, Value *values, int32_t *kernels)
 {
-    for_pixels<Value>(s, [&](int64_t channel, int64_t row, int64_t column, RealPart<Value> scale) {
+    const int64_t plane = s.n_channels * s.count * s.columns;
+    for_pixels<Value>(s, [&](int64_t channel, int64_t row, int64_t column, RealPart<Value>) {
         const RealPart<Value> *const scales = static_cast<const RealPart<Value> *>(s.scales) + (s.channel + channel) * s.n_kernels;
-        const Value y = static_cast<const Value *>(s.image)[(channel * s.count + row) * s.columns + column];
+        const Value *const y = static_cast<const Value *>(s.image) + (channel * s.count + row) * s.columns + column;
         const int64_t at = (channel * (s.end - s.begin) + row - s.begin) * s.columns + column;
-        const int before = s.kernel > 0 ? kernels[at] : -1;
-        const double strongest = before >= 0 ? strength_of(values[at], scales[before], s.sign) : -CUDART_INF;
-        const bool is_better = strength_of(y, scale, s.sign) > strongest;
-        if (is_better || s.kernel == 0) {
-            values[at] = is_better ? y : not_a_number<Value>();
-            kernels[at] = is_better ? s.kernel : -1;
+        int number = s.kernel > 0 ? kernels[at] : -1;
+        Value best = number >= 0 ? values[at] : not_a_number<Value>();
+        double strongest = number >= 0 ? strength_of(best, scales[number], s.sign) : -CUDART_INF;
+        for (int k = s.kernel; k < s.kernel + n; ++k) {
+            const Value value = y[(k - s.kernel) * plane];
+            const double strength = strength_of(value, scales[k], s.sign);
+            if (strength > strongest) {
+                strongest = strength;
+                best = value;
+                number = k;
+            }
         }
+        values[at] = best;
+        kernels[at] = number;
     });
 }
 
@@ -89,12 +97,12 @@ cudaError_t lw_conv2d_find(const struct lw_conv2d_search *search, cudaStream_t s
     });
 }
 
-cudaError_t lw_conv2d_keep_best(const struct lw_conv2d_search *search, void *values, int32_t *kernels, cudaStream_t stream)
+cudaError_t lw_conv2d_keep_best(const struct lw_conv2d_search *search, int n, void *values, int32_t *kernels, cudaStream_t stream)
 {
     const lw_conv2d_search s = *search;
     return launch(s, [=](auto value, unsigned blocks) {
         using Value = decltype(value);
         Value *const to = static_cast<Value *>(values);
-        keep_best<Value><<<blocks, block_threads, 0, stream>>>(s, to, kernels);
+        keep_best<Value><<<blocks, block_threads, 0, stream>>>(s, n, to, kernels);
     });
 }

@@ -282,9 +282,9 @@ struct lw_conv2d_search {
 /** Append pixels y with |y| scale >= 1 to the table. Rounding may admit slightly less; lw_peaks_pick tests exactly. */
 cudaError_t lw_conv2d_find(const struct lw_conv2d_search *search, cudaStream_t stream);
 
-/** Let the pixels of the search's rows compete with those of the kernels before; kernel 0 has none before it.
+/** Let the pixels of the search's rows, of n kernels' images behind one another, compete with those of the kernels before.
  * @param values, kernels  [n_channels][end - begin][columns] */
-cudaError_t lw_conv2d_keep_best(const struct lw_conv2d_search *search, void *values, int32_t *kernels, cudaStream_t stream);
+cudaError_t lw_conv2d_keep_best(const struct lw_conv2d_search *search, int n, void *values, int32_t *kernels, cudaStream_t stream);
 
 /** Make the crossings NaN whose outputs touch a pixel that is not finite: those of a search that came before the treatment. */
 cudaError_t lw_conv2d_spoil_crossings(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws,
