@@ -17,11 +17,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Bytes of input and output in a slot: large enough for file calls at full rate, small enough for at least WANTED_ROUNDS. */
+/* Bytes of input and output in a slot: large enough for file calls at full rate, small enough for wanted_rounds. */
 enum { MIB = 1 << 20 };
 static const int64_t wanted_slot_bytes = 64 * (int64_t)MIB;
 static const int64_t least_slot_bytes = 8 * (int64_t)MIB;
-enum { WANTED_ROUNDS = 8 };
 
 /* Assumed file rate of all ranks together, for estimates only: a parallel file system or RAM disk. */
 static const double file_bytes_per_second = 1e9;
@@ -163,7 +162,7 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
 static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
-    plan->input_bytes = job->n_samples * job->op.n_channels * lw_plan_input_bytes(job, &plan->op) + 
+    plan->input_bytes = job->n_samples * job->op.n_channels * lw_plan_input_bytes(job, &plan->op) +
                         lw_map_input_bytes(spec->map, job);
     const struct lw_block whole = {.count = job->n_outputs};
     plan->output_bytes = 0;
@@ -238,6 +237,15 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
 }
 
+/* Return the rounds that a rank wants, so that reading, computing and writing overlap. A search computes outputs beyond a slice,
+ * too: slices shall have several times as many of their own. */
+static int64_t wanted_rounds(const struct lw_plan_spec *spec, const struct lw_plan *plan)
+{
+    enum { MOST = 8, LEAST = 2, TIMES = 4 };
+    const int64_t beyond = plan->op.before + plan->op.after, own = spec->job->n_outputs / lw_comm_size(spec->comm);
+    return beyond > 0 ? lw_max64(LEAST, lw_min64(MOST, own / (TIMES * beyond))) : MOST;
+}
+
 /* Halve the slots until they fit the memory limits; return whether they do.
  * @param least  fewest bytes of a slot */
 static bool fit_slots(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
@@ -245,7 +253,7 @@ static bool fit_slots(const struct lw_plan_spec *spec, struct lw_plan *plan, con
 {
     const struct lw_job *const job = spec->job;
     const int64_t all = job->n_outputs * job->op.n_channels * sample_slot_bytes(job, &plan->op);
-    const int64_t even = lw_max64(all / lw_comm_size(spec->comm) / WANTED_ROUNDS, least_slot_bytes);
+    const int64_t even = lw_max64(all / lw_comm_size(spec->comm) / wanted_rounds(spec, plan), least_slot_bytes);
 
     for (int64_t slot_bytes = lw_min64(even, wanted_slot_bytes); slot_bytes >= least; slot_bytes /= 2) {
         plan->rounds = rounds_of_size(spec, plan, grid, split, slot_bytes, group);
