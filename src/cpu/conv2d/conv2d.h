@@ -16,7 +16,8 @@
  * PADDED transforms the whole padded image, or bands of it: one window as wide as the image, on which all threads work in turns.
  *
  * Files of this folder, each of which calls only those before it: choose (sizes), kernel (taps and spectra), pixels (a tile's
- * window), nan (flaws: pixels that are not finite), conv2d (a block, tile by tile). */
+ * window as it is stored), nan (flaws: pixels that are not finite), window (a tile, its window repaired or weighed), outputs (rows
+ * of finished outputs), sums, transforms, padded (the methods), conv2d (a block, tile by tile). */
 #pragma once
 
 #include "cpu/crossings.h"
@@ -97,6 +98,12 @@ void lw_cpu_kernel2d_release(struct lw_cpu_kernel2d *kernel);
 /* Most tiles of a transform. */
 #define LW_CPU_CONV2D_PAIR 2
 
+/* Sums over a tile of pixels up to 2^this and kernels near 1 stay far from the ends of either precision's range. */
+#define LW_CPU_MODERATE_EXPONENT 16
+
+/* Tasks of each step of a padded image. */
+#define LW_CPU_PADDED_TASKS 256
+
 /* Flaws are pixels of a tile's window that are not finite. This holds their places and effects on the outputs. */
 struct lw_cpu_flaws2d {
     uint8_t *map;                       /* [rows][columns] of the window: 1 at a flaw, 0 elsewhere */
@@ -174,6 +181,24 @@ struct lw_cpu_tile2d {
     int64_t needed_rows, needed_columns;    /* rows and columns of the window that these outputs need */
 };
 
+static inline void *lw_cpu_real2d(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t real)
+{
+    return (char *)buffer + (size_t)real * conv2d->shape.kernels->real_bytes;
+}
+
+/** Return row `row` of the tile's window. @param plane  0: pixels; 1: weights */
+static inline void *lw_cpu_window2d_row(const struct lw_cpu_tile2d *tile, int plane, int64_t row)
+{
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    return lw_cpu_real2d(tile->conv2d, tile->window, (plane * shape->rows + row) * shape->window_stride);
+}
+
+/** Return the row B that belongs to a row A of outputs. */
+static inline void *lw_cpu_row2d_b(const struct lw_cpu_conv2d *conv2d, const void *outputs)
+{
+    return lw_cpu_real2d(conv2d, (void *)outputs, conv2d->shape.outputs);
+}
+
 /* ---- the pixels of a tile's window (pixels.c) --------------------------------------------------------------------------- */
 
 /** Load row `row` of the window as working pixels: the needed ones, then zeros up to shape->columns. */
@@ -223,3 +248,58 @@ void lw_cpu_flaws2d_begin(const struct lw_cpu_tile2d *tile, int64_t row);
 /** Apply the effect to row `row` of the outputs. Rows come in order from that one on; for a row that nobody needs, `outputs` is
  * NULL. */
 void lw_cpu_flaws2d_apply(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs);
+
+/* ---- a tile and its window (window.c) ----------------------------------------------------------------------------------- */
+
+/** Return tile `which` of a transform, number (down, across) in the image. @param channel  counted from the work's first */
+struct lw_cpu_tile2d lw_cpu_tile2d_of(const struct lw_cpu_work2d *work, const struct lw_slot *slot, struct lw_cpu_conv2d_lane *lane,
+                                      int which, int64_t channel, int64_t down, int64_t across);
+
+/** Repair the flaws in a row of the window. Integers have none, and their magnitude is not needed.
+ * @return  the largest magnitude in the row */
+double lw_cpu_window2d_inspect(const struct lw_cpu_tile2d *tile, int64_t row, void *reals);
+
+/** Load a window of pixels and weights, and weigh the pixels. The weights are scaled to a largest one near 1. */
+void lw_cpu_window2d_weigh(struct lw_cpu_tile2d *tile);
+
+/* ---- outputs of a row (outputs.c) ---------------------------------------------------------------------------------------- */
+
+/** Return whether a row of a tile's outputs is stored, searched, or competes for the best. */
+bool lw_cpu_outputs2d_are_needed(const struct lw_cpu_tile2d *tile, int64_t row);
+
+/** Return whether errors of transforms, or faint weights, would leave many outputs to sums. */
+bool lw_cpu_outputs2d_are_bright(const struct lw_cpu_tile2d *tile);
+
+/** Prefetch the memory that a row is stored in, if it is. */
+void lw_cpu_outputs2d_fetch(const struct lw_cpu_tile2d *tile, int64_t row);
+
+/** Complete a row of outputs, search it for crossings and the best kernel, and store it; or skip it, if nobody needs it. */
+void lw_cpu_outputs2d_finish(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs);
+void lw_cpu_outputs2d_finish_or_skip(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs);
+
+/* ---- the methods (sums.c, transforms.c, padded.c) ------------------------------------------------------------------------ */
+
+/** Compute a tile in the space domain: DIRECT, SEPARABLE. */
+void lw_cpu_conv2d_sum(struct lw_cpu_tile2d *tile);
+
+/** Compute the tiles of a transform: TILES. */
+void lw_cpu_conv2d_transform(struct lw_cpu_tile2d *tiles);
+
+/** Find the flaws and the largest magnitude in the rows [begin, end) of a window. Rows that cannot be used as stored are loaded. */
+double lw_cpu_transform2d_inspect(const struct lw_cpu_tile2d *tile, int64_t begin, int64_t end);
+
+/** Transform a row of the window. */
+void lw_cpu_transform2d_forward(const struct lw_cpu_tile2d *tiles, int64_t row);
+
+/** Transform the columns once, for several kernels: bins [begin, end) of all rows. */
+void lw_cpu_transform2d_keep(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane, int64_t begin, int64_t end);
+
+/** Multiply the columns' spectra by a kernel's and transform them back. With one kernel they have not been transformed yet. */
+void lw_cpu_transform2d_columns(const struct lw_cpu_conv2d *conv2d, int kernel, const struct lw_cpu_conv2d_lane *lane,
+                                int64_t begin, int64_t end);
+
+/** Transform a row back, and finish its outputs. */
+void lw_cpu_transform2d_put(const struct lw_cpu_tile2d *tiles, int64_t row);
+
+/** Compute all images of the work: PADDED. */
+void lw_cpu_conv2d_padded(const struct lw_cpu_work2d *work, const struct lw_slot *slot);
