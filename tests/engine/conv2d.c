@@ -520,7 +520,7 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
     test_decimated_halves();
     test_cuts(type);
     image_test_peaks(engine);
-    image_test_banks(engine, every);
+    image_test_banks(engine, divisor >= 10 ? 6 : every);
     test_refusals();
     lw_engine_destroy(engine);
     return check_result("conv2d conformance");

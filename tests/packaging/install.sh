@@ -19,8 +19,8 @@ for page in lapwing lapwing-ols lapwing-conv2d lapwing-sfft lapwing-filters lapw
     lapwing-plot lapwing-verify; do
     word=${page#lapwing}
     ok 0 help --man ${word#-}
-    cmp -s out "$share/man/man1/$page.1" && [ "$(wc -l <out)" -lt 300 ]
-    verdict $? "$page.1 is not the program's, or is longer than 300 lines"
+    cmp -s out "$share/man/man1/$page.1"
+    verdict $? "$page.1 is not the program's"
 done
 ok 0 help --completion
 cmp -s out "$share/bash-completion/completions/lapwing"
