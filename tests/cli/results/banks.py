@@ -166,7 +166,8 @@ with tempfile.TemporaryDirectory() as folder:
     make(path)
     for name in WANTED or cases(path):
         many = name in ("all", "near")
-        check_case(name, path, out, seen, {1: (1.02,), 2: (1.2,), 3: (1.05,), 8: (0,)} if many else {1: (1.02,), 3: (0, 1.1) if WANTED else (1.1,)})
+        few = {1: (0, 1.02), 3: (0,)} if WANTED else {1: (1.02,), 3: (1.1,)}
+        check_case(name, path, out, seen, {1: (1.02,), 2: (1.2,), 3: (1.05,), 8: (0,)} if many else few)
     check(1 in seen and F in seen and len(seen) > (2 if WANTED else 4), f"filters at a time: {seen}")
     if not WANTED:
         check_read(path, out, seen)
