@@ -8,7 +8,7 @@ import os
 from jobs import Job, check, expect_data, finish, h5py, plain, random, said_by, wait_for
 
 LONG = ["ols", "--input", "in.h5:/x", "--filters", "in.h5:/taps", "--products", "peaks,blocks", "--blocks", 1000, "--noise",
-        "energy", "--threshold", 5, "--memory", "95M", "--threads", 1, "--checkpoint", 0]
+        "energy", "--threshold", 5, "--memory", "100M", "--threads", 1, "--checkpoint", 0]
 UNDER_WAY = " rounds, slices of "
 GOES_ON = "continuing the interrupted run"
 
