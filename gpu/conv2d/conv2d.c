@@ -56,10 +56,8 @@ static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static bool has_weights(const struct lw_op_spec *spec) { return spec->conv2d.weights != LW_WEIGHTS_NONE; }
-
 /* Return whether pixels are changed before they are convolved. */
-static bool changes_pixels(const struct lw_op_spec *spec) { return has_weights(spec) || spec->conv2d.background; }
+static bool changes_pixels(const struct lw_op_spec *spec) { return lw_op_is_weighted(spec) || spec->conv2d.background; }
 
 /* Return whether only some of the computed rows and columns are stored. */
 static bool thins_output(const struct lw_op_spec *spec)
@@ -76,7 +74,7 @@ static bool converts_output(const struct lw_op_spec *spec)
 /* Return whether tiles search their outputs, which are not stored. */
 static bool only_searches(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
 {
-    return plan->shares_transforms && lw_search_products(&spec->conv2d.search) == LW_PEAKS && !has_weights(spec) &&
+    return plan->shares_transforms && lw_search_products(&spec->conv2d.search) == LW_PEAKS && !lw_op_is_weighted(spec) &&
            spec->nan != LW_NAN_INTERPOLATE;
 }
 
@@ -98,7 +96,7 @@ static struct lw_op_spec convolved(const struct lw_op_spec *spec)
     struct lw_op_spec s = *spec;
     if (changes_pixels(spec))
         s.input = (struct lw_type){.scalar = lw_conv2d_computed_scalar(spec)};
-    if (has_weights(spec)) {
+    if (lw_op_is_weighted(spec)) {
         s.conv2d.n_kernels *= 2;
         s.conv2d.boundary = LW_BOUNDARY_ZERO;
         s.conv2d.outside = 0;
@@ -151,7 +149,7 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2
     const struct lw_conv2d_block changed = convolved_block(spec, block);
     const int64_t outputs = computed_scalars(spec, block) * real_bytes(spec) * lw_conv2d_at_a_time(plan, spec->conv2d.n_kernels);
     const int64_t pixels = changed.n_channels * changed.input_pitch * changed.columns * real_bytes(spec);
-    const bool weighs = has_weights(spec);
+    const bool weighs = lw_op_is_weighted(spec);
     const bool transforms = weighs && lw_conv2d_has_transforms(plan);
     struct lw_conv2d_grid grid = plan->grid;
     struct lw_arena arena = {.base = memory};
@@ -183,7 +181,7 @@ static int64_t n_scales(const struct lw_op_spec *spec) { return spec->n_channels
 static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, struct conv2d *conv2d)
 {
     const struct lw_op_spec s = convolved(spec);
-    const int64_t taps = has_weights(spec) ? spec->conv2d.n_kernels * n_taps(spec) * (int64_t)sizeof(double) : 0;
+    const int64_t taps = lw_op_is_weighted(spec) ? spec->conv2d.n_kernels * n_taps(spec) * (int64_t)sizeof(double) : 0;
     struct lw_arena arena = {.base = memory};
     conv2d->memory = lw_arena_take(&arena, lw_conv2d_prepared_bytes(&s, plan));
     conv2d->scales = lw_arena_take(&arena, lw_cuda_scales_bytes(&spec->conv2d.search, n_scales(spec), spec->precision));
@@ -208,7 +206,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
     memory->work_bytes = lay_out_work(spec, &chosen, &block, NULL, &work);
     memory->host_bytes = (int64_t)(sizeof(struct lw_op) + sizeof(struct conv2d)) +
                          s.conv2d.n_kernels * (int64_t)sizeof(struct lw_conv2d_kernel) +
-                         (has_weights(spec) ? spec->conv2d.n_kernels * (int64_t)sizeof(struct matched) : 0);
+                         (lw_op_is_weighted(spec) ? spec->conv2d.n_kernels * (int64_t)sizeof(struct matched) : 0);
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
@@ -274,7 +272,7 @@ static int prepare(const struct lw_op *op, const struct lw_conv2d_plan *plan, st
     int rc = lw_cuda_allocate(op->memory.setup_bytes, "transforming the kernel", &setup, err);
     if (rc)
         return rc;
-    if (has_weights(&op->spec)) {
+    if (lw_op_is_weighted(&op->spec)) {
         rc = make_matched(op, conv2d, &taps, stream, err);
         spec.conv2d.kernel = taps;
     }
@@ -341,7 +339,7 @@ static int change_pixels(const struct lw_op *op, const struct task *t, const str
         .block = *stored, .precision = op->spec.precision, .channel = t->channel,
         .background = conv2d->background, .sigma = conv2d->sigma, .map = t->from->map, .map_scalar = c->map.scalar,
         .weights = c->weights, .report = t->from->report, .value = t->work.value,
-        .weight = has_weights(&op->spec) ? t->work.weight : NULL, .largest = t->work.largest, .bright = t->work.bright,
+        .weight = lw_op_is_weighted(&op->spec) ? t->work.weight : NULL, .largest = t->work.largest, .bright = t->work.bright,
         .bright_bits = t->work.bright_bits,
     };
     pixels.block.boundary = t->block.boundary;
@@ -361,7 +359,7 @@ static int convolve(const struct lw_op *op, const struct task *t, int kernel, in
     int rc;
     if ((is_shared && (rc = lw_cuda_check(cudaStreamWaitEvent(stream, conv2d->idle, 0), "waiting for the work area", err))) ||
         (rc = lw_conv2d_run(&conv2d->prepared, kernel, n, &t->block, search, stream, err)) ||
-        (has_weights(&op->spec) &&
+        (lw_op_is_weighted(&op->spec) &&
          (rc = lw_conv2d_run(&conv2d->prepared, op->spec.conv2d.n_kernels + kernel, n, &weights, NULL, stream, err))))
         return rc;
     return is_shared ? lw_cuda_check(cudaEventRecord(conv2d->idle, stream), "releasing the work area", err) : LW_OK;
@@ -389,10 +387,10 @@ static struct lw_conv2d_matched matched_of(const struct lw_op *op, const struct 
     };
 }
 
-/* What all kernels need, once the first ones are convolved: places of pixels that are not finite, or limits of small sums. */
+/* Find the places of pixels that are not finite, or the limits of small sums, which all kernels need. The first are convolved. */
 static int look_at_pixels(const struct lw_op *op, const struct task *t, struct lw_error *err)
 {
-    if (has_weights(&op->spec)) {
+    if (lw_op_is_weighted(&op->spec)) {
         const struct lw_conv2d_matched matched = matched_of(op, t, t->kernel, t->work.b);
         return lw_cuda_check(lw_conv2d_find_limits(&matched, t->from->stream), "looking for large weights", err);
     }
@@ -454,7 +452,7 @@ static int convert_output(const struct lw_op *op, const struct task *t, int kern
 /* Finish the outputs of a kernel, which t->block.output points to; with weights B is `offset` behind work.b. */
 static int finish(const struct lw_op *op, const struct task *t, int kernel, int64_t offset, struct lw_error *err)
 {
-    const bool weighs = has_weights(&op->spec);
+    const bool weighs = lw_op_is_weighted(&op->spec);
     void *const b = weighs ? (char *)t->work.b + offset : NULL;
     int rc;
     if (weighs) {

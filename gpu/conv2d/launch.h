@@ -180,7 +180,7 @@ struct lw_conv2d_mesh {
     int64_t cell, node_rows, node_columns, first_row;
 };
 
-/* What pixels become before they are convolved: x less the background or, with weights, w x and w. All arrays are in device
+/* Pixels change before they are convolved: to x less the background or, with weights, to w x and w. All arrays are in device
  * memory, those of the computing precision as long as the block's rows of all channels. */
 struct lw_conv2d_pixels {
     struct lw_conv2d_block block;       /* the stored pixels; with weights, boundary ZERO */

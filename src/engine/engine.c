@@ -2,10 +2,16 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/proc.h"
 #include "signal/separable.h"
 
 #include <float.h>
 #include <math.h>
+
+int lw_engine_host_threads(const struct lw_engine *engine)
+{
+    return engine->device_bytes > 0 ? lw_proc_cores() : engine->n_workers;
+}
 
 void lw_engine_destroy(struct lw_engine *engine)
 {

@@ -400,6 +400,9 @@ struct lw_engine {
 
 void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
 
+/** Return the threads for work beside the engine: its own, or with a device all cores of this rank. */
+int lw_engine_host_threads(const struct lw_engine *engine);
+
 struct lw_engine_spec {
     int n_threads;              /* cpu: 0 = the cores this process may run on (sched_getaffinity) */
     int node_rank;              /* this rank's number on its node; cuda chooses the device by it */

@@ -65,7 +65,7 @@ struct lw_search_request {
     double first_time, time_step;       /* seconds: time of output `lead`, step of outputs; NaN: no sampling rate */
 };
 
-/* What the numbers of a map of weights are. */
+/* Numbers that a map of weights holds. */
 enum lw_map_kind {
     LW_MAP_SIGMA,
     LW_MAP_INVERSE,             /* 1 / sigma^2 */

@@ -176,7 +176,7 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
         if (job->products[p].mesh)
             plan->output_bytes += job->op.n_channels * job->window_count * job->op.conv2d.columns * (int64_t)sizeof(float);
     const int64_t workers = lw_comm_sum(spec->comm, lw_max64(1, spec->engine->n_workers));
-    plan->mesh_seconds = lw_mesh_pass_seconds(job, lw_comm_sum(spec->comm, lw_mesh_threads(spec->engine)));
+    plan->mesh_seconds = lw_mesh_pass_seconds(job, lw_comm_sum(spec->comm, lw_engine_host_threads(spec->engine)));
     if (job->mesh)
         plan->mesh_seconds += (double)plan->input_bytes / file_bytes_per_second;
     plan->busy_seconds = count_values(job, plan) * plan->op.seconds_per_output / (double)workers;

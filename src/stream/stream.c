@@ -46,7 +46,7 @@ static int measure_input(struct lw_setup *setup, struct lw_error *err)
 {
     const int rc = lw_spectrum_whiten(setup, err);
     return rc ? rc : lw_mesh_measure(setup->comm, setup->reader, setup->map, &setup->job,
-                                    lw_mesh_threads(setup->engine), err);
+                                    lw_engine_host_threads(setup->engine), err);
 }
 
 /* ---- progress, in output samples ----------------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static int find_noise(struct stream *run, struct lw_error *err)
     int rc = lw_noise_is_measured(job) ? lw_noise_measure(&run->setup, &run->plan, err) : LW_OK;
     for (int p = job->n_products; rc == LW_OK && p < job->n_products + job->n_given; p++)
         rc = job->products[p].mesh
-            ? lw_mesh_write(run->setup.comm, run->result.writer, job, p, lw_mesh_threads(run->setup.engine), err)
+            ? lw_mesh_write(run->setup.comm, run->result.writer, job, p, lw_engine_host_threads(run->setup.engine), err)
             : job->products[p].values ? lw_writer_write(run->result.writer, p, none, writes ? job->products[p].dataset.dims : none,
                                                         job->products[p].values, err)
                                       : write_filters(run, p, err);

@@ -20,7 +20,7 @@
 
 enum { N_RUNS = 3, N_BANK = 8 };
 
-/* What a convolution has beside its kernel. */
+/* Weights, kernels and products of a convolution. */
 struct way {
     const char *name;
     enum lw_conv2d_algorithm algorithm;

@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/proc.h"
 #include "job/weights.h"
 #include "resume/stop.h"
 #include "signal/mesh_cells.h"
@@ -98,8 +97,6 @@ int64_t lw_mesh_kept_bytes(const struct lw_job *job)
     return job->mesh ? 2 * lw_mesh_values(&job->mesh->background) * (int64_t)sizeof(float) : 0;
 }
 
-int lw_mesh_threads(const struct lw_engine *engine) { return engine->device_bytes > 0 ? lw_proc_cores() : engine->n_workers; }
-
 int64_t lw_mesh_pass_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_reader *reader,
                            const struct lw_reader *map, int n_ranks)
 {
@@ -109,7 +106,7 @@ int64_t lw_mesh_pass_bytes(const struct lw_job *job, const struct lw_engine *eng
     const struct lw_view_spec view = view_of(job, &cells);
     const int64_t nodes = (n_ranks + 1) * cells.share * cells.mesh->node_columns * (int64_t)sizeof(struct node);
     const int64_t measuring = lw_reader_bytes(reader, &view) + 2 * band_bytes(&cells, &view, cells.pixel_bytes) +
-                              lw_mesh_threads(engine) * space_bytes(cells.mesh) + nodes;
+                              lw_engine_host_threads(engine) * space_bytes(cells.mesh) + nodes;
     struct lw_view_spec shown = view;
     int64_t weighing = 0;
     if (map) {
@@ -322,7 +319,7 @@ static int measure_share(struct pass *pass, int rank, struct lw_error *err)
 
 /* ---- all ------------------------------------------------------------------------------------------------------------- */
 
-/* What the log tells of the nodes. */
+/* Facts of the nodes for the log. */
 struct said {
     int64_t n_empty, n_quiet;           /* cells with too few pixels, and with the noise 0 */
     float background[2], noise[2];      /* least and largest */

@@ -22,9 +22,6 @@ double lw_mesh_pass_seconds(const struct lw_job *job, int64_t n_threads);
 int lw_mesh_measure(struct lw_comm *comm, struct lw_reader *reader, struct lw_reader *map, struct lw_job *job, int n_threads,
                     struct lw_error *err);
 
-/** Return the threads of a rank with an engine. */
-int lw_mesh_threads(const struct lw_engine *engine);
-
 /** Write the map of product number `product`; the ranks share its rows. LW_ESYSTEM, LW_EIO. Collective. */
 int lw_mesh_write(struct lw_comm *comm, struct lw_writer *writer, const struct lw_job *job, int product, int n_threads,
                   struct lw_error *err);

@@ -5,7 +5,6 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/proc.h"
 #include "design/welch.h"
 #include "design/whiten.h"
 #include "stream/plan.h"
@@ -53,8 +52,6 @@ static int64_t columns_of(const struct sample *sample, int n_ranks)
     return lw_max64(1, lw_min64(most, NUMBERS_SENT / most_of_rank(sample, n_ranks)));
 }
 
-static int threads_of(const struct lw_engine *engine) { return engine->device_bytes > 0 ? lw_proc_cores() : engine->n_workers; }
-
 static struct lw_view_spec view_of(const struct lw_job *job, const struct sample *sample)
 {
     struct lw_view_spec view = job->view;
@@ -72,7 +69,7 @@ int64_t lw_spectrum_taps_bytes(const struct lw_job *job)
 
 int64_t lw_spectrum_work_bytes(const struct lw_job *job, const struct lw_engine *engine)
 {
-    return job->whitening ? lw_whiten_bytes(job->whitening->n_taps, job->whitening->segment, threads_of(engine)) : 0;
+    return job->whitening ? lw_whiten_bytes(job->whitening->n_taps, job->whitening->segment, lw_engine_host_threads(engine)) : 0;
 }
 
 int64_t lw_spectrum_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_reader *reader, int n_ranks)
@@ -86,7 +83,7 @@ int64_t lw_spectrum_bytes(const struct lw_job *job, const struct lw_engine *engi
     const int64_t numbers = most * lw_welch_frequencies(sample.n) + (2 * n_ranks + 1) * sent + samples;
     const int64_t stored = 2 * view.max_axis * (int64_t)lw_type_bytes(job->op.input);
     const int64_t measuring = numbers * (int64_t)sizeof(double) + stored + lw_reader_bytes(reader, &view) +
-                              lw_welch_bytes(sample.n, threads_of(engine));
+                              lw_welch_bytes(sample.n, lw_engine_host_threads(engine));
     return lw_max64(measuring, lw_spectrum_work_bytes(job, engine));
 }
 
@@ -260,7 +257,7 @@ int lw_spectrum_whiten(struct lw_setup *setup, struct lw_error *err)
 {
     if (!setup->job.whitening)
         return LW_OK;
-    struct pass pass = {.setup = setup, .sample = choose_segments(&setup->job), .n_threads = threads_of(setup->engine)};
+    struct pass pass = {.setup = setup, .sample = choose_segments(&setup->job), .n_threads = lw_engine_host_threads(setup->engine)};
     int rc = measure(&pass, err);
     lw_welch_destroy(pass.welch);
     for (int i = 0; i < 2; i++)

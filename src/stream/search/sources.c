@@ -2,7 +2,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "base/proc.h"
 #include "base/select.h"
 #include "signal/source.h"
 
@@ -27,7 +26,7 @@ struct lw_sources {
 
 static int count_threads(const struct lw_engine *engine)
 {
-    return (int)lw_min64(MOST_THREADS, engine->device_bytes > 0 ? lw_proc_cores() : engine->n_workers);
+    return (int)lw_min64(MOST_THREADS, lw_engine_host_threads(engine));
 }
 
 static bool has_sources(const struct lw_job *job)
@@ -212,7 +211,7 @@ static void fill(struct source *s)
 static void set_flux(const struct source *s, struct lw_source_row *row)
 {
     const struct lw_peak *const peak = s->peak;
-    const bool is_weighted = s->sources->job->op.conv2d.weights != LW_WEIGHTS_NONE;
+    const bool is_weighted = lw_op_is_weighted(&s->sources->job->op);
     const double factor = is_weighted ? s->shape->total : s->shape->total / s->shape->energy;
     row->flux = peak->re * factor * (is_weighted ? peak->im : 1);
     row->flux_error = factor * (is_weighted ? peak->im : fabs(peak->re) / peak->snr);
