@@ -251,8 +251,7 @@ static void note_first(enum lw_mode mode, const struct lw_job *job, struct lw_pr
     lw_product_note_int(product, "first_input_column", first_column(mode, &job->op.conv2d));
 }
 
-/* Add an array product of images that keep every D-th row and column, behind a dimension `kernel` if has_kernels. Its map from
- * output pixels to input pixels serves for the coordinates of the sky. */
+/* Add an array product of images that keep every D-th row and column, behind a dimension `kernel` if has_kernels. */
 static void add_images(const struct lw_options *given, const char *path, struct lw_type type, bool has_kernels, int every,
                        struct lw_job *job)
 {
@@ -262,33 +261,15 @@ static void add_images(const struct lw_options *given, const char *path, struct 
     struct lw_product *const product = &job->products[job->n_products++];
     struct lw_writer_dataset *const result = &product->dataset;
     *result = (struct lw_writer_dataset){.path = path, .type = type};
-    struct lw_pixel_map *const map = &result->map;
-    product->channel_dim = -1;
     if (has_kernels) {
         product->has_filters = true;
         result->dim_names[result->n_dims] = "kernel";
         result->dims[result->n_dims++] = c->n_kernels;
     }
-    if (job->inputs[0].n_dims == 3) {
-        const int image = product->channel_dim = result->n_dims++;
-        map->first[image] = (double)job->view.channels.begin;
-        map->every[image] = (double)job->view.channels.step;
-        result->dim_names[image] = "image";
-        result->dims[image] = job->op.n_channels;
-    }
-    const int row = product->axis_dim = result->n_dims, column = row + 1;
-    result->dim_names[row] = "row";
-    result->dims[row] = lw_post_length(thinned, job->n_outputs);
-    result->dim_names[column] = "column";
-    result->dims[column] = lw_post_length(thinned, c->output_columns);
-    result->n_dims += 2;
-    map->first[row] = (double)job->first_input;
-    map->first[column] = (double)first_column(mode, c);
-    map->every[row] = map->every[column] = every;
+    const int64_t first[] = {job->first_input, first_column(mode, c)};
+    const int64_t size[] = {lw_post_length(thinned, job->n_outputs), lw_post_length(thinned, c->output_columns)};
+    lw_coordinates_images(job, first, size, every, product);
     note_first(mode, job, product);
-    lw_coordinates_set(job, (struct lw_steps){0}, product);
-    lw_coordinates_count(product, row, job->first_input, every, "row");
-    lw_coordinates_count(product, column, first_column(mode, c), every, "column");
     if (has_kernels)
         lw_conv2d_describe_kernels(given, job, product);
 }

@@ -82,3 +82,30 @@ void lw_coordinates_set(const struct lw_job *job, struct lw_steps steps, struct 
         else
             lw_coordinates_count(product, d, 0, 1, dataset->dim_names[d]);
 }
+
+void lw_coordinates_images(const struct lw_job *job, const int64_t first[2], const int64_t size[2], int64_t every,
+                           struct lw_product *product)
+{
+    static const char *const names[2] = {"row", "column"};
+    struct lw_writer_dataset *const images = &product->dataset;
+    struct lw_pixel_map *const map = &images->map;
+    product->channel_dim = -1;
+    if (job->inputs[0].n_dims == 3) {
+        const int image = product->channel_dim = images->n_dims++;
+        map->first[image] = (double)job->view.channels.begin;
+        map->every[image] = (double)job->view.channels.step;
+        images->dim_names[image] = "image";
+        images->dims[image] = job->op.n_channels;
+    }
+    product->axis_dim = images->n_dims;
+    for (int d = 0; d < 2; d++) {
+        const int dim = images->n_dims++;
+        images->dim_names[dim] = names[d];
+        images->dims[dim] = size[d];
+        map->first[dim] = (double)first[d];
+        map->every[dim] = (double)every;
+    }
+    lw_coordinates_set(job, (struct lw_steps){0}, product);
+    for (int d = 0; d < 2; d++)
+        lw_coordinates_count(product, product->axis_dim + d, first[d], every, names[d]);
+}

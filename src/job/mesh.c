@@ -52,27 +52,10 @@ static void shape_map(struct lw_job *job, const char *path, const struct lw_mesh
 {
     const struct lw_dataset_info *const input = &job->inputs[0];
     struct lw_product *const product = &job->products[job->n_products + job->n_given++];
-    struct lw_writer_dataset *const map = &product->dataset;
-    *map = (struct lw_writer_dataset){.path = path, .type = {.scalar = LW_FLOAT32}};
+    product->dataset = (struct lw_writer_dataset){.path = path, .type = {.scalar = LW_FLOAT32}};
     product->mesh = mesh;
-    product->channel_dim = input->n_dims == 3 ? 0 : -1;
-    if (input->n_dims == 3) {
-        map->map.first[0] = (double)job->view.channels.begin;
-        map->map.every[0] = (double)job->view.channels.step;
-        map->dim_names[0] = "image";
-        map->dims[map->n_dims++] = job->op.n_channels;
-    }
-    const int row = product->axis_dim = map->n_dims, column = row + 1;
-    map->dim_names[row] = "row";
-    map->dims[row] = job->window_count;
-    map->dim_names[column] = "column";
-    map->dims[column] = mesh->columns;
-    map->n_dims += 2;
-    map->map.first[row] = (double)job->window_start;
-    map->map.every[row] = map->map.every[column] = 1;
-    lw_coordinates_set(job, (struct lw_steps){0}, product);
-    lw_coordinates_count(product, row, job->window_start, 1, "row");
-    lw_coordinates_count(product, column, 0, 1, "column");
+    lw_coordinates_images(job, (const int64_t[]){job->window_start, 0}, (const int64_t[]){job->window_count, mesh->columns}, 1,
+                          product);
     lw_product_note_int(product, "mesh_pixels", mesh->cell);
     if (input->axis.unit[0])
         lw_product_note_unit(product, input->axis.unit);
