@@ -11,6 +11,7 @@
 #include "io/notes/notes.h"
 #include "io/read/box.h"
 #include "jobs/filters/bank.h"
+#include "signal/source.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -129,24 +130,13 @@ static bool subtract_background(const struct cutout *cutout)
 /* Find the centroid within a Gaussian window around it, relative to the middle pixel. @return  false: there is none nearby */
 static bool find_centroid(const struct cutout *cutout, double *x, double *y)
 {
-    enum { ROUNDS = 30 };
-    const double width = (double)cutout->size / WINDOW_PART, middle = (double)(cutout->side - 1) / 2;
-    for (int round = 0; round < ROUNDS; round++) {
-        double sum = 0, right = 0, down = 0;
-        for (int64_t i = 0; i < cutout->size * cutout->size; i++) {
-            const int64_t row = FRAME + i / cutout->size, column = FRAME + i % cutout->size;
-            const double dx = (double)column - middle - *x, dy = (double)row - middle - *y;
-            const double its = exp(-(dx * dx + dy * dy) / (2 * width * width)) * cutout->pixels[row * cutout->side + column];
-            sum += its;
-            right += its * dx;
-            down += its * dy;
-        }
-        *x += right / sum;
-        *y += down / sum;
-        if (!(sum > 0 && fabs(*x) <= MOST_SHIFT && fabs(*y) <= MOST_SHIFT))
-            return false;
-    }
-    return true;
+    const double middle = (double)(cutout->side - 1) / 2;
+    double at[2] = {middle + *y, middle + *x};
+    if (!lw_source_find(cutout->pixels, cutout->side, cutout->side, (double)cutout->size / WINDOW_PART, cutout->work, at))
+        return false;
+    *y = at[0] - middle;
+    *x = at[1] - middle;
+    return fabs(*x) <= MOST_SHIFT && fabs(*y) <= MOST_SHIFT;
 }
 
 /* Interpolate along one direction at the places i + shift. @param from  pixel 0 of the line, `stride` apart, as `to` is */
