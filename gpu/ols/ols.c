@@ -110,8 +110,8 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
     assert(spec->output.is_complex ==
            ((spec->input.is_complex || spec->ols.taps_complex) && !lw_post_has(spec->ols.post, LW_POST_REAL)));
     struct lw_ols_resolved resolved;
-    const int rc = resolve(device, spec, &resolved, err);
-    if (rc)
+    int rc;
+    if ((rc = lw_op_refuse_array(spec, "cuda", err)) || (rc = resolve(device, spec, &resolved, err)))
         return rc;
     const struct lw_reach reach = lw_post_reach(spec->ols.post);
     *plan = (struct lw_op_plan){

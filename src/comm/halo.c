@@ -12,7 +12,7 @@ struct lw_halo {
     struct lw_comm *comm;       /* borrowed */
     const struct lw_rounds *rounds;
     enum lw_layout layout;
-    int64_t sample_bytes;
+    int64_t sample_bytes, n_inputs;
     int64_t length;             /* halo of one channel */
 
     char *carry;                /* packed: [n_channels][halo] or [halo][n_channels] */
@@ -30,16 +30,19 @@ struct lw_halo {
 
 enum { FROM_CARRY = -1, NOWHERE = -2 };
 
+/* Return the channels in the input of blocks of n_channels channels. */
+static int64_t inputs(int64_t n_inputs, int64_t n_channels) { return n_inputs > 0 ? n_inputs : n_channels; }
+
 static int64_t packed_bytes(const struct lw_halo_spec *spec)
 {
-    return spec->rounds->grid.halo * spec->rounds->group * spec->sample_bytes;
+    return spec->rounds->grid.halo * inputs(spec->n_inputs, spec->rounds->group) * spec->sample_bytes;
 }
 
 static bool sends_messages(const struct lw_rounds *rounds) { return rounds->split == LW_SPLIT_AXIS && rounds->n_ranks > 1; }
 
 static bool needs_packing(const struct lw_halo_spec *spec)
 {
-    return sends_messages(spec->rounds) && spec->layout == LW_TIME_FAST && spec->rounds->group > 1;
+    return sends_messages(spec->rounds) && spec->layout == LW_TIME_FAST && inputs(spec->n_inputs, spec->rounds->group) > 1;
 }
 
 /* Most requests of a round: for sending a tail to the next rank and the carry to rank 0, and receiving a halo, each in parts. */
@@ -60,6 +63,7 @@ int lw_halo_create(struct lw_comm *comm, const struct lw_halo_spec *spec, struct
     halo->rounds = spec->rounds;
     halo->layout = spec->layout;
     halo->sample_bytes = spec->sample_bytes;
+    halo->n_inputs = spec->n_inputs;
     halo->length = spec->rounds->grid.halo;
     halo->max_requests = request_count(spec);
 
@@ -120,9 +124,9 @@ struct rows {
 static struct rows slot_rows(const struct lw_halo *halo)
 {
     const struct lw_block *const block = &halo->block;
-    const int64_t fast = halo->layout == LW_TIME_FAST ? 1 : block->n_channels;
+    const int64_t n_channels = inputs(halo->n_inputs, block->n_channels), fast = halo->layout == LW_TIME_FAST ? 1 : n_channels;
     return (struct rows){
-        .n = halo->layout == LW_TIME_FAST ? block->n_channels : 1,
+        .n = halo->layout == LW_TIME_FAST ? n_channels : 1,
         .pitch = (halo->length + block->count) * fast * halo->sample_bytes, .bytes = halo->length * fast * halo->sample_bytes,
     };
 }
@@ -180,7 +184,7 @@ void lw_halo_begin(struct lw_halo *halo, int64_t round, void *samples)
     }
     if (!lw_rounds_starts_axis(halo->rounds, round) && rank > 0 && rank == last_worker(halo, round - 1)) {
         /* all blocks of a channel group have the same channels: rank 0's block gives the carry's size */
-        const int64_t n_channels = lw_rounds_block(halo->rounds, round, 0).n_channels;
+        const int64_t n_channels = inputs(halo->n_inputs, lw_rounds_block(halo->rounds, round, 0).n_channels);
         post(halo, halo->carry, halo->length * n_channels * halo->sample_bytes, 0, true);
     }
 }

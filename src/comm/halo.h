@@ -18,6 +18,7 @@ struct lw_halo_spec {
     const struct lw_rounds *rounds;     /* borrowed for the halo's life */
     enum lw_layout layout;
     int64_t sample_bytes;               /* bytes of a sample of one channel (conv2d: of a row of pixels) */
+    int64_t n_inputs;                   /* channels of every block's input; 0: those of the block */
 };
 
 /** Return the host bytes that lw_halo_create allocates. */
@@ -27,7 +28,7 @@ int64_t lw_halo_bytes(const struct lw_halo_spec *spec);
 int lw_halo_create(struct lw_comm *comm, const struct lw_halo_spec *spec, struct lw_halo **out, struct lw_error *err);
 void lw_halo_destroy(struct lw_halo *halo);                 /* NULL is legal */
 
-/** Return the carry, [n_channels of this rank's block][halo] or [halo][n_channels] by layout. The caller fills it before each round
+/** Return the carry, [channels of this rank's input][halo] or [halo][channels] by layout. The caller fills it before each round
  * for which lw_halo_needs_prologue is true on this rank: rounds that are the first on the axis. */
 void *lw_halo_carry(struct lw_halo *halo);
 bool lw_halo_needs_prologue(const struct lw_halo *halo, int64_t round);

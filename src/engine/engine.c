@@ -223,6 +223,49 @@ int64_t lw_op_width(const struct lw_op_spec *spec) { return filtering_of(spec).w
 
 bool lw_op_has_pixels(const struct lw_op_spec *spec) { return filtering_of(spec).has_pixels; }
 
+static const struct lw_shifts *sums_of(const struct lw_op_spec *spec)
+{
+    return spec->kind != LW_OP_OLS ? NULL : spec->ols.beams ? spec->ols.beams : spec->ols.stacks;
+}
+
+bool lw_op_sums_channels(const struct lw_op_spec *spec) { return sums_of(spec) != NULL; }
+
+int64_t lw_op_inputs(const struct lw_op_spec *spec, int64_t n_channels)
+{
+    return sums_of(spec) ? sums_of(spec)->n_inputs : n_channels;
+}
+
+bool lw_op_is_array(const struct lw_op_spec *spec)
+{
+    return spec->kind == LW_OP_OLS && (sums_of(spec) || spec->ols.own_taps || spec->ols.normalize != LW_NORMALIZE_NONE);
+}
+
+int lw_op_refuse_array(const struct lw_op_spec *spec, const char *engine, struct lw_error *err)
+{
+    const struct lw_ols_spec *const ols = &spec->ols;
+    if (!lw_op_is_array(spec))
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "--engine %s cannot make %s: choose another --engine", engine,
+                   ols->beams      ? "beams (--beams)"
+                   : ols->stacks   ? "stacks (--stack)"
+                   : ols->own_taps ? "outputs of filters that differ from channel to channel"
+                                   : "normalized outputs (--normalize)");
+}
+
+enum lw_layout lw_op_output_layout(const struct lw_op_spec *spec) { return sums_of(spec) ? LW_TIME_FAST : spec->layout; }
+
+struct lw_op_reach lw_op_reach_of(const struct lw_op_spec *spec)
+{
+    struct lw_op_reach reach = {0};
+    if (spec->kind == LW_OP_OLS)
+        reach = (struct lw_op_reach){lw_post_reach(spec->ols.post).before, lw_post_reach(spec->ols.post).after};
+    if (sums_of(spec)) {
+        reach.before += sums_of(spec)->before;
+        reach.after += sums_of(spec)->after;
+    }
+    return reach;
+}
+
 bool lw_op_is_complex(const struct lw_op_spec *spec) { return spec->input.is_complex || filtering_of(spec).is_complex; }
 
 /* ---- one product ----------------------------------------------------------------------------------------------------- */
@@ -271,7 +314,7 @@ void lw_op_power_range(const struct lw_op_spec *spec, double *least, double *mos
 
 int64_t lw_op_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
 {
-    return (plan->halo + count) * n_channels * plan->input_width * (int64_t)lw_type_bytes(spec->input);
+    return (plan->halo + count) * lw_op_inputs(spec, n_channels) * plan->input_width * (int64_t)lw_type_bytes(spec->input);
 }
 
 int64_t lw_op_map_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)

@@ -13,6 +13,7 @@
 #include "base/linkage.h"
 #include "base/type.h"
 #include "design/stored_taps.h"
+#include "signal/array.h"
 #include "signal/convolution.h"
 #include "signal/mesh.h"
 #include "signal/post.h"
@@ -40,13 +41,19 @@ enum lw_layout {
 };
 
 /* Overlap-save filtering: y[f][c][i] = sum_m taps[f][m] x[c][i + look_ahead - m]; signal/post.h then changes y. The halo of struct
- * lw_op_plan, with its `before` and `after`, tells which samples of x a block holds. */
+ * lw_op_plan, with its `before` and `after`, tells which samples of x a block holds. With beams (signal/array.h) x are the beams.
+ * With stacks y[f] is the sum over channels; delays and weights are numbered as the bank's filters, see lw_ols_part.first. */
 struct lw_ols_spec {
-    struct lw_stored_taps taps; /* [n_filters x n_taps], borrowed until op_create returns; data NULL: op_fill brings them */
+    struct lw_stored_taps taps; /* [n_filters x n_taps], borrowed until op_create returns; data NULL: op_fill brings them. With
+                                   `own_taps` [n_filters x channels of the input x n_taps] */
     int n_filters;              /* filters that the operation holds */
     int n_bank;                 /* filters of the whole bank, by which the method is chosen; 0: n_filters */
     int64_t n_taps;
     bool taps_complex;
+    bool own_taps;              /* each channel of the input has taps of its own */
+    enum lw_normalize normalize;
+    const struct lw_shifts *beams;      /* [n_channels] sums before the filters; borrowed while the op lives; NULL: none */
+    const struct lw_shifts *stacks;     /* [n_bank] sums behind the filters; borrowed likewise; NULL: none */
     int segment;                /* FFT length N wanted; 0: the engine chooses */
     struct lw_post post;        /* checked by lw_post_check; if lw_post_is_needed, lw_op_spec.n_outputs must be known */
     struct lw_search search;    /* if lw_search_is_needed, n_outputs must be known and `post` may only decimate */
@@ -129,7 +136,7 @@ struct lw_op_spec {
     enum lw_precision precision;
     enum lw_layout layout;
     enum lw_nan nan;
-    int64_t n_channels;         /* channels of the whole data set */
+    int64_t n_channels;         /* channels of the whole data set; with beams, the beams; with stacks 1 */
     int64_t n_outputs;          /* outputs y on the whole axis, before interpolation; 0: not known. No segment is much longer */
     union {
         struct lw_ols_spec ols;
@@ -169,7 +176,7 @@ struct lw_op_product {
 /* Decisions of an engine for a spec. They depend on spec and architecture only, never on ranks, threads or memory. */
 struct lw_op_plan {
     int64_t halo;               /* axis samples that a slot needs before its own: n_taps - 1 + reach.before + reach.after + before +
-                                   after; reach is lw_post_reach, 0 for images */
+                                   after; reach is lw_op_reach_of, 0 for images */
     int64_t before, after;      /* outputs computed beyond a block's own, see lw_search_before. The block's own samples are x[i +
                                    look_ahead + reach.after + after], with i the numbers of its outputs */
     int64_t unit;               /* outputs between two legal cuts, see struct lw_grid */
@@ -220,6 +227,29 @@ int lw_op_filters(const struct lw_op_spec *spec);
 int64_t lw_op_taps(const struct lw_op_spec *spec);
 int64_t lw_op_width(const struct lw_op_spec *spec);
 bool lw_op_has_pixels(const struct lw_op_spec *spec);
+
+/* Samples before and after an output's own that what is made of the series y and the delays of sums need. */
+struct lw_op_reach {
+    int64_t before, after;
+};
+
+struct lw_op_reach lw_op_reach_of(const struct lw_op_spec *spec);
+
+/** Return the channels of the input that blocks of n_channels channels need: all of the array for its sums, else as many. */
+int64_t lw_op_inputs(const struct lw_op_spec *spec, int64_t n_channels);
+
+/** Return whether each block needs all channels of the input; they begin with channel 0 then. */
+bool lw_op_sums_channels(const struct lw_op_spec *spec);
+
+/** Return whether an overlap-save operation does more with channels than filter each alone with the same filters: sums, filters of
+ * their own, normalized outputs. */
+bool lw_op_is_array(const struct lw_op_spec *spec);
+
+/** Refuse such an operation: LW_ECONFIG. @param engine  name of the engine that cannot do it */
+int lw_op_refuse_array(const struct lw_op_spec *spec, const char *engine, struct lw_error *err);
+
+/** Return the layout of arrays of products: beams and stacks are made with time fast. */
+enum lw_layout lw_op_output_layout(const struct lw_op_spec *spec);
 
 /** Return whether y is complex, before signal/post.h changes it. */
 bool lw_op_is_complex(const struct lw_op_spec *spec);
@@ -295,9 +325,10 @@ struct lw_part {
 
 /* A set of buffers for one block. The engine allocates and frees input and products.
  *
- *   input   block of halo + count samples in the stored type:
- *           LW_TIME_FAST  [n_channels][halo + count]         LW_TIME_SLOW  [halo + count][n_channels]
- *   array   LW_TIME_FAST  [n_planes][n_channels][count]      LW_TIME_SLOW  [n_planes][count][n_channels]
+ *   input   block of halo + count samples of n = lw_op_inputs channels in the stored type:
+ *           LW_TIME_FAST  [n][halo + count]                  LW_TIME_SLOW  [halo + count][n]
+ *   array   by lw_op_output_layout:
+ *           LW_TIME_FAST  [n_planes][n_channels][count]      LW_TIME_SLOW  [n_planes][count][n_channels]
  *
  * n_channels and count are those of the submitted block; the count of an array is lw_op_outputs. Nothing is padded. The last
  * segment of a block may need samples beyond it: they count as zero and change no output of the block. */

@@ -197,10 +197,8 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     const struct lw_job *const job = &loop->setup->job;
     const int64_t length = loop->plan->op.halo;
     const int64_t end = block->first + look_ahead(loop);
-    const struct lw_window_part part = {
-        .begin = end - length, .end = end, .channel = block->channel, .n_channels = block->n_channels,
-        .into = lw_halo_carry(loop->halo), .into_axis = length,
-    };
+    struct lw_window_part part = {.begin = end - length, .end = end, .into = lw_halo_carry(loop->halo), .into_axis = length};
+    lw_window_take_channels(&job->op, block, &part);
     int rc = lw_window_read(loop->window, &part, err);
     if (rc || block->first > 0 || block->filter > 0)
         return rc;
@@ -229,8 +227,7 @@ static struct lw_window_part slice_of(const struct lw_loop *loop, const struct l
     if (block->count > 0) {
         part.begin = block->first + look_ahead(loop);
         part.end = part.begin + block->count;
-        part.channel = block->channel;
-        part.n_channels = block->n_channels;
+        lw_window_take_channels(&loop->setup->job.op, block, &part);
     }
     return part;
 }
@@ -349,7 +346,7 @@ static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, 
     if (job->op.nan != LW_NAN_ERROR || slot->n_not_finite == 0)
         return LW_OK;
     const int64_t position = slot->block.first + look_ahead(loop) + slot->not_finite_sample;
-    const int64_t channel = slot->block.channel + slot->not_finite_channel;
+    const int64_t channel = (lw_op_sums_channels(&job->op) ? 0 : slot->block.channel) + slot->not_finite_channel;
     char column[40] = "";
     if (job->ops->value)
         snprintf(column, sizeof column, "%s %" PRId64 " of ", job->ops->value, slot->not_finite_column);

@@ -53,11 +53,13 @@ static double count_values(const struct lw_job *job, const struct lw_plan *plan)
            (double)lw_plan_output_values(plan);
 }
 
-/* Return the bytes in a slot for one sample of one channel: input, map and products. */
+/* Return the bytes in a slot for one sample of one channel: input, map and products. Channels that are sums share the input. */
 static int64_t sample_slot_bytes(const struct lw_job *job, const struct lw_op_plan *op)
 {
     const int64_t samples = 1 << 20;    /* an average over many samples: some products have fewer elements than samples */
-    int64_t bytes = lw_plan_input_bytes(job, op) + lw_divide_up(lw_op_map_bytes(&job->op, op, samples, 1), samples);
+    const int64_t n = job->op.n_channels;
+    int64_t bytes = lw_divide_up(lw_op_inputs(&job->op, n) * lw_plan_input_bytes(job, op), n) +
+                    lw_divide_up(lw_op_map_bytes(&job->op, op, samples, 1), samples);
     for (int p = 0; p < op->n_products; p++)
         bytes += lw_divide_up(lw_op_product_bytes(op, p, samples, 1), samples);
     return bytes;
@@ -71,7 +73,8 @@ static int64_t rank_channels(const struct lw_plan_spec *spec, const struct lw_gr
 }
 
 /* Make rounds whose slots hold about `slot_bytes`. If channels vary fastest, a sample of all channels is contiguous in the
- * file, and slices are short with many channels. If time varies fastest, slices are long with few channels.
+ * file, and slices are short with many channels. If time varies fastest, slices are long with few channels, unless
+ * all these are sums of the same input.
  * @param group  channels of a slice; 0: chosen as described */
 static struct lw_rounds rounds_with(const struct lw_plan_spec *spec, const struct lw_plan *plan,
                                     const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
@@ -80,7 +83,7 @@ static struct lw_rounds rounds_with(const struct lw_plan_spec *spec, const struc
     const int64_t samples = lw_max64(1, slot_bytes / sample_slot_bytes(spec->job, &plan->op));
     if (group > 0)
         return lw_rounds_make(grid, n_ranks, split, samples / group, group);
-    if (spec->job->op.layout == LW_TIME_SLOW) {
+    if (spec->job->op.layout == LW_TIME_SLOW || lw_op_sums_channels(&spec->job->op)) {
         const int64_t least = lw_rounds_least_slice(grid, n_ranks, split);
         group = lw_min64(rank_channels(spec, grid, split), lw_max64(1, samples / least));
         return lw_rounds_make(grid, n_ranks, split, samples / group, group);
@@ -104,7 +107,7 @@ static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *
     int64_t planes = 0;
     for (int p = 0; p < plan->op.n_products; p++)
         planes += plan->op.products[p].n_planes;
-    return job->op.layout == LW_TIME_SLOW && is_part ? planes * plan->rounds.slice : 0;
+    return lw_op_output_layout(&job->op) == LW_TIME_SLOW && is_part ? planes * plan->rounds.slice : 0;
 }
 
 /* Count the bytes of the rank that needs most. Ranks must choose the same rounds, though their numbers of threads may differ. */
@@ -162,7 +165,7 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
 static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
-    plan->input_bytes = job->n_samples * job->op.n_channels * lw_plan_input_bytes(job, &plan->op) +
+    plan->input_bytes = job->n_samples * lw_op_inputs(&job->op, job->op.n_channels) * lw_plan_input_bytes(job, &plan->op) +
                         lw_map_input_bytes(spec->map, job);
     const struct lw_block whole = {.count = job->n_outputs};
     plan->output_bytes = 0;
@@ -396,7 +399,7 @@ static int plan_operation(const struct lw_plan_spec *spec, struct lw_plan *plan,
         plan->spec.ols.n_bank = plan->spec.ols.n_filters;
     int rc = spec->engine->ops->op_plan(spec->engine, &plan->spec, &plan->op, err);
     const struct lw_op_spec *const op = &spec->job->op;
-    const double input = (double)spec->job->n_outputs * (double)op->n_channels * (double)plan->op.input_width *
+    const double input = (double)spec->job->n_outputs * (double)lw_op_inputs(op, op->n_channels) * (double)plan->op.input_width *
                          (double)lw_type_bytes(op->input);
     const double all = input + count_values(spec->job, plan) * (double)lw_type_bytes(op->output);
     if (rc == LW_OK && all > 0x1p62)        /* int64_t would overflow, a double does not */

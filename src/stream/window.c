@@ -97,6 +97,12 @@ static int read_outside(struct lw_stream_window *window, const struct lw_window_
     return rc;
 }
 
+void lw_window_take_channels(const struct lw_op_spec *op, const struct lw_block *block, struct lw_window_part *part)
+{
+    part->channel = lw_op_sums_channels(op) ? 0 : block->channel;
+    part->n_channels = lw_op_inputs(op, block->n_channels);
+}
+
 int lw_window_begin(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err)
 {
     const int64_t begin = lw_max64(part->begin, 0);

@@ -7,6 +7,7 @@
  * these source samples, at most a filter's length at each end, are read once more; all other samples are read once. */
 #pragma once
 
+#include "engine/engine.h"
 #include "io/read/reader.h"
 #include "signal/convolution.h"
 
@@ -38,6 +39,9 @@ struct lw_window_part {
     void *into;
     int64_t into_axis, into_first;
 };
+
+/** Set a part's channels to those of the input that a block needs. */
+void lw_window_take_channels(const struct lw_op_spec *op, const struct lw_block *block, struct lw_window_part *part);
 
 /** Begin to fill a part; begin = end: nothing is read. The window uses the memory until lw_window_end. Only one part can be in
  * progress. Not collective. Errors are those of lw_reader_begin. */

@@ -37,7 +37,7 @@ static void run_case(struct lw_comm *comm, const struct lw_grid *grid, enum lw_s
                      int64_t slice, int64_t group)
 {
     const struct lw_rounds rounds = lw_rounds_make(grid, lw_comm_size(comm), split, slice, group);
-    const struct lw_halo_spec spec = {&rounds, layout, sizeof(int32_t)};
+    const struct lw_halo_spec spec = {.rounds = &rounds, .layout = layout, .sample_bytes = sizeof(int32_t)};
     struct lw_halo *halo = NULL;
     struct lw_error err;
     CHECK(lw_halo_create(comm, &spec, &halo, &err) == LW_OK, "no halo exchange was created");

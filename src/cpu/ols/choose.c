@@ -270,8 +270,8 @@ static void describe(const struct lw_cpu_ols_shape *shape, struct lw_post post, 
 
 int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
-    const int rc = check(spec, err);
-    if (rc)
+    int rc;
+    if ((rc = lw_op_refuse_array(spec, "cpu", err)) || (rc = check(spec, err)))
         return rc;
     const int segment = spec->ols.segment > 0 ? spec->ols.segment : choose_segment(spec);
     const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, segment);

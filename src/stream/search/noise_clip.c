@@ -181,7 +181,7 @@ static struct clip clip_of(const struct lw_job *job, const struct lw_engine *eng
                            int n_threads)
 {
     struct clip clip = {.pass = lw_noise_pass_of(job, engine, plan, n_ranks), .n_threads = n_threads > 0 ? n_threads : 1};
-    if (job->op.layout == LW_TIME_SLOW)     /* memory is better spent on more channels than on a third block in progress */
+    if (lw_op_output_layout(&job->op) == LW_TIME_SLOW)  /* memory is better spent on more channels than on a third block */
         clip.pass.depth = (int)lw_min64(clip.pass.depth, 2);
     clip.bins = lw_spread_bins(job->op.precision);
     return clip;
@@ -201,7 +201,9 @@ struct scratch {
 
 static int64_t longest_block(const struct clip *clip) { return lw_min64(clip->pass.blocks.length, clip->pass.job->n_outputs); }
 
-static int64_t n_together(const struct clip *clip) { return clip->pass.spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1; }
+static bool is_slow(const struct clip *clip) { return lw_op_output_layout(&clip->pass.spec) == LW_TIME_SLOW; }
+
+static int64_t n_together(const struct clip *clip) { return is_slow(clip) ? SLOW_CHANNELS : 1; }
 
 /* Return the bytes of the marks of one channel. */
 static int64_t marks_bytes(const struct clip *clip)
@@ -254,7 +256,7 @@ static void choose_group(struct clip *clip, struct lw_setup *setup, const struct
 {
     const int64_t unit = clip->pass.plan.op.channel_unit, least = clip->pass.group;
     const int64_t values = least_values(clip) / unit * n_filters(clip);
-    const int64_t most = (clip->pass.spec.layout == LW_TIME_SLOW ? BLOCK_VALUES_SLOW : BLOCK_VALUES) / values;
+    const int64_t most = (is_slow(clip) ? BLOCK_VALUES_SLOW : BLOCK_VALUES) / values;
     int64_t group = lw_min64(plan->rounds.group, most) / unit * unit;
     bool fits;
     do {
@@ -288,7 +290,7 @@ static void count_values(const struct clip *clip, const struct values *v, const 
     const bool are_together = n == width;
     struct lw_spread_values part = {
         .precision = spec->precision, .is_complex = spec->output.is_complex, .n_series = v->n, .skip_pitch = marks_bytes(clip),
-        .stride = spec->layout == LW_TIME_SLOW ? block->n_channels : 1,
+        .stride = lw_op_output_layout(spec) == LW_TIME_SLOW ? block->n_channels : 1,
     };
     for (int64_t row = begin; row < end; row += are_together ? end - begin : 1) {
         const int64_t first = row * width + columns[0];
@@ -346,7 +348,7 @@ static int count_piece(void *context, int64_t piece, int thread, struct lw_error
     const int64_t c = piece * n_together(clip);
     const int n = (int)lw_min64(n_together(clip), slot->block.n_channels - c);
     (void)err;
-    const bool is_slow = clip->pass.spec.layout == LW_TIME_SLOW;
+    const bool slow = is_slow(clip);
     const int64_t outputs = slot->block.count * lw_op_width(&clip->pass.job->op);
     char *const its = clip->scratch + thread * scratch_bytes(clip), *const marking = its + n_together(clip) * marks_bytes(clip);
     double *const sums = (double *)(marking + marking_bytes(clip));
@@ -358,7 +360,7 @@ static int count_piece(void *context, int64_t piece, int thread, struct lw_error
     const int64_t rows[2] = {0, slot->block.count}, columns[2] = {0, lw_op_width(&clip->pass.job->op)};
     const int64_t sigmas = clip->n_blocks * n_cells(clip) * lw_noise_pass_pairs(&clip->pass, slot->block.n_channels);
     for (int f = 0; f < n_filters(clip); f++) {
-        const int64_t first = f * slot->block.n_channels * outputs + (is_slow ? c : c * outputs);
+        const int64_t first = f * slot->block.n_channels * outputs + (slow ? c : c * outputs);
         const char *const numbers = (const char *)slot->products[0].data + (size_t)first * lw_type_bytes(clip->pass.spec.output);
         const struct values values = {c, n, f, numbers, has_marks ? scratch.skip : NULL};
         if (n_cells(clip) == 0)

@@ -149,10 +149,9 @@ static int begin_block(struct lw_noise_pass *pass, int64_t k, int64_t channel, i
     const int64_t ahead = job->look_ahead + op->after, halo = op->halo;
     reading->block = (struct lw_block){.first = first, .count = count, .channel = channel, .n_channels = n_channels};
     reading->slot = lw_pipeline_acquire(pass->pipeline);
-    reading->part = (struct lw_window_part){
-        .begin = first + ahead - halo, .end = first + count + ahead, .channel = channel, .n_channels = n_channels,
-        .into = reading->slot->input, .into_axis = halo + count,
-    };
+    reading->part = (struct lw_window_part){.begin = first + ahead - halo, .end = first + count + ahead,
+                                            .into = reading->slot->input, .into_axis = halo + count};
+    lw_window_take_channels(&job->op, &reading->block, &reading->part);
     const int rc = lw_window_begin(pass->window, &reading->part, err);
     return rc ? rc : lw_map_begin(pass->map, &reading->part, reading->slot->map, err);
 }

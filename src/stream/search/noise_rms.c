@@ -125,7 +125,7 @@ static int take_block(void *context, const struct lw_slot *slot, int number, str
                                           (piece + 1) * columns);
     } else {
         const int64_t n_channels = slot->block.n_channels, n_filters = lw_op_filters(&rms->pass.spec), pieces = rms->pass.pieces;
-        const bool is_slow = rms->pass.spec.layout == LW_TIME_SLOW;
+        const bool is_slow = lw_op_output_layout(&rms->pass.spec) == LW_TIME_SLOW;
         const int64_t channel_step = is_slow ? 1 : pieces, piece_step = is_slow ? n_channels : 1;
         double *values = rms->next;
         for (int64_t piece = 0; piece < pieces; piece++)

@@ -36,9 +36,9 @@ static struct lw_sums_shape shape_of(const struct lw_plan *plan, const struct lw
 {
     const struct lw_op_product *const p = &plan->op.products[product];
     return (struct lw_sums_shape){
-        .layout = job->op.layout, .n_planes = p->n_planes, .n_channels = job->op.n_channels, .n_outputs = job->n_outputs,
-        .unit = plan->rounds.grid.unit, .channel_unit = plan->op.channel_unit, .rate = p->rate, .every = p->every,
-        .width = p->width, .value_bytes = (int64_t)lw_type_bytes(p->type),
+        .layout = lw_op_output_layout(&job->op), .n_planes = p->n_planes, .n_channels = job->op.n_channels,
+        .n_outputs = job->n_outputs, .unit = plan->rounds.grid.unit, .channel_unit = plan->op.channel_unit, .rate = p->rate,
+        .every = p->every, .width = p->width, .value_bytes = (int64_t)lw_type_bytes(p->type),
     };
 }
 
@@ -104,7 +104,7 @@ void lw_sums_declare(const struct lw_plan *plan, struct lw_job *job)
 
 static int64_t gather_bytes(const struct lw_job *job, int n_threads)
 {
-    return job->op.layout == LW_TIME_SLOW ? lw_max64(1, n_threads) * LW_SUMS_GATHER_BYTES : 0;
+    return lw_op_output_layout(&job->op) == LW_TIME_SLOW ? lw_max64(1, n_threads) * LW_SUMS_GATHER_BYTES : 0;
 }
 
 int64_t lw_sums_bytes(const struct lw_plan *plan, const struct lw_job *job, int n_threads)
