@@ -5,6 +5,7 @@
  * src/cpu/ols and src/cpu/conv2d use it: they cut a block into tasks and lay out a lane's memory. No result depends on the lane. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/integers.h"
 #include "base/memory.h"
 #include "engine/engine.h"
@@ -39,16 +40,11 @@ static inline int64_t lw_cpu_padded(int64_t bytes)
     return bytes > 0 ? (lw_divide_up(bytes, LW_ALIGNMENT) + 1) * LW_ALIGNMENT : 0;
 }
 
-/* An arena lays out a lane's memory. The same code runs twice: to count the bytes (base NULL), and over the memory. */
-struct lw_cpu_arena {
-    char *base;
-    int64_t used;
-};
-
-static inline void *lw_cpu_take(struct lw_cpu_arena *arena, int64_t bytes)
+/** Take the next buffer of a lane from its arena; NULL while counting. */
+static inline void *lw_cpu_take(struct lw_arena *arena, int64_t bytes)
 {
     char *const part = arena->base ? arena->base + arena->used : NULL;
-    arena->used += bytes;
+    arena->used += lw_cpu_padded(bytes);
     return part;
 }
 

@@ -40,20 +40,20 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2
     const int64_t window = shape->has_window && is_tiled ? planes * shape->rows * shape->window_stride : 0;
     const bool has_sky = spec->conv2d.background || spec->conv2d.weights == LW_WEIGHTS_MESH;
     const int64_t sky = shape->columns + (is_repeated ? spec->conv2d.columns : 0);
-    struct lw_cpu_arena arena = {.base = memory};
-    lane->x = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? points : turned) * real));
-    lane->between = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? shape->rows * fft.strip * 2 : passes) * real));
-    lane->row = lw_cpu_take(&arena, lw_cpu_padded(is_tiled ? planes * shape->columns * 2 * real : 0));
-    lane->repeated_row = lw_cpu_take(&arena, lw_cpu_padded(is_repeated ? shape->columns * (int64_t)lw_type_bytes(spec->input) : 0));
-    lane->sky = lw_cpu_take(&arena, lw_cpu_padded(has_sky ? sky * (int64_t)sizeof *lane->sky : 0));
-    lane->kept = lw_cpu_take(&arena, lw_cpu_padded(kept * real));
+    struct lw_arena arena = {.base = memory};
+    lane->x = lw_cpu_take(&arena, (is_tiled ? points : turned) * real);
+    lane->between = lw_cpu_take(&arena, (is_tiled ? shape->rows * fft.strip * 2 : passes) * real);
+    lane->row = lw_cpu_take(&arena, is_tiled ? planes * shape->columns * 2 * real : 0);
+    lane->repeated_row = lw_cpu_take(&arena, is_repeated ? shape->columns * (int64_t)lw_type_bytes(spec->input) : 0);
+    lane->sky = lw_cpu_take(&arena, has_sky ? sky * (int64_t)sizeof *lane->sky : 0);
+    lane->kept = lw_cpu_take(&arena, kept * real);
     for (int i = 0; i < shape->pair_rows * shape->pair_columns; i++) {
-        lane->window[i] = lw_cpu_take(&arena, lw_cpu_padded(window * real));
-        lane->strengths[i] = lw_cpu_take(&arena, is_padded ? 0 : lw_cpu_padded(strengths_bytes(spec, shape)));
-        lane->y[i] = lw_cpu_take(&arena, lw_cpu_padded(planes * shape->outputs * real));
-        lw_cpu_take(&arena, lw_cpu_padded(lw_cpu_flaws2d_lay_out_own(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[i])));
+        lane->window[i] = lw_cpu_take(&arena, window * real);
+        lane->strengths[i] = lw_cpu_take(&arena, is_padded ? 0 : strengths_bytes(spec, shape));
+        lane->y[i] = lw_cpu_take(&arena, planes * shape->outputs * real);
+        lw_cpu_flaws2d_lay_out_own(spec, shape, &arena, &lane->flaws[i]);
         if (!is_padded)
-            lw_cpu_take(&arena, lw_cpu_padded(lw_cpu_flaws2d_lay_out(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[i])));
+            lw_cpu_flaws2d_lay_out(spec, shape, &arena, &lane->flaws[i]);
     }
     return arena.used;
 }
@@ -63,14 +63,14 @@ static int64_t lay_out_shared(const struct lw_op_spec *spec, const struct lw_cpu
                               struct lw_cpu_conv2d_lane *lane)
 {
     const struct lw_cpu_fft2d fft = lw_cpu_shape2d_fft(shape);
-    struct lw_cpu_arena arena = {.base = memory};
+    struct lw_arena arena = {.base = memory};
     if (shape->method != LW_CPU_CONV2D_PADDED)
         return 0;
     const int64_t complex_bytes = 2 * (int64_t)shape->kernels->real_bytes;
-    lane->x = lw_cpu_take(&arena, lw_cpu_padded(fft.rows * fft.pitch * complex_bytes));
-    lane->kept = lw_cpu_take(&arena, lw_cpu_padded(shape->n_kernels == 1 ? 0 : fft.rows * fft.bins * complex_bytes));
-    lane->strengths[0] = lw_cpu_take(&arena, lw_cpu_padded(strengths_bytes(spec, shape)));
-    lw_cpu_take(&arena, lw_cpu_flaws2d_lay_out(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[0]));
+    lane->x = lw_cpu_take(&arena, fft.rows * fft.pitch * complex_bytes);
+    lane->kept = lw_cpu_take(&arena, shape->n_kernels == 1 ? 0 : fft.rows * fft.bins * complex_bytes);
+    lane->strengths[0] = lw_cpu_take(&arena, strengths_bytes(spec, shape));
+    lw_cpu_flaws2d_lay_out(spec, shape, &arena, &lane->flaws[0]);
     return arena.used;
 }
 

@@ -15,9 +15,9 @@
  * A bank of kernels shares the window, and with transforms its spectrum: each kernel has a product and an inverse of its own.
  * PADDED transforms the whole padded image, or bands of it: one window as wide as the image, on which all threads work in turns.
  *
- * Files of this folder, each of which calls only those before it: choose (sizes), kernel (taps and spectra), pixels (a tile's
- * window as it is stored), nan (flaws: pixels that are not finite), window (a tile, its window repaired or weighed), outputs (rows
- * of finished outputs), sums, transforms, padded (the methods), conv2d (a block, tile by tile). */
+ * Files of this folder, each of which calls only those before it: choose (sizes), kernel (taps and spectra), nan (flaws: pixels
+ * that are not finite), window (a tile, its window loaded, repaired or weighed), outputs (rows of finished outputs), sums and
+ * transforms (the methods), conv2d (a block, tile by tile). */
 #pragma once
 
 #include "cpu/crossings.h"
@@ -199,30 +199,14 @@ static inline void *lw_cpu_row2d_b(const struct lw_cpu_conv2d *conv2d, const voi
     return lw_cpu_real2d(conv2d, (void *)outputs, conv2d->shape.outputs);
 }
 
-/* ---- the pixels of a tile's window (pixels.c) --------------------------------------------------------------------------- */
-
-/** Load row `row` of the window as working pixels: the needed ones, then zeros up to shape->columns. */
-void lw_cpu_window2d_load(const struct lw_cpu_tile2d *tile, int64_t row, void *reals);
-
-/** Return the same row as it is stored in the block, if it lies wholly in the image, needs no zeros and has pixels of the working
- * type. Flaws are not repaired.
- * @return  NULL if the row must be loaded */
-const void *lw_cpu_window2d_stored(const struct lw_cpu_tile2d *tile, int64_t row);
-
-/** Load the weights, or sigmas, of row `row` of the window, for lw_cpu_kernels.take_weights; zeros where no pixels are. */
-void lw_cpu_window2d_load_weights(const struct lw_cpu_tile2d *tile, int64_t row, void *reals);
-
 /* ---- flaws (nan.c) ------------------------------------------------------------------------------------------------------ */
 
-/** Lay out the memory for flaws.
- * @param memory  zeroed, aligned to LW_ALIGNMENT; NULL: only count the bytes
- * @return  the bytes; 0: integers have no flaws */
-int64_t lw_cpu_flaws2d_lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
-                               struct lw_cpu_flaws2d *flaws);
-
-/** The same for the parts that each thread has for itself: `touched` and `hits`. */
-int64_t lw_cpu_flaws2d_lay_out_own(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
-                                   struct lw_cpu_flaws2d *flaws);
+/** Take memory for flaws, zeroed, unless pixels are integers, which have none; lay_out_own: for the parts that each thread has for
+ * itself, `touched` and `hits`. */
+void lw_cpu_flaws2d_lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_arena *arena,
+                            struct lw_cpu_flaws2d *flaws);
+void lw_cpu_flaws2d_lay_out_own(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_arena *arena,
+                                struct lw_cpu_flaws2d *flaws);
 
 /** Clear the flaws for the next tile. */
 void lw_cpu_flaws2d_clear(const struct lw_cpu_tile2d *tile);
@@ -255,6 +239,14 @@ void lw_cpu_flaws2d_apply(const struct lw_cpu_tile2d *tile, int64_t row, void *o
 struct lw_cpu_tile2d lw_cpu_tile2d_of(const struct lw_cpu_work2d *work, const struct lw_slot *slot, struct lw_cpu_conv2d_lane *lane,
                                       int which, int64_t channel, int64_t down, int64_t across);
 
+/** Load row `row` of the window as working pixels: the needed ones, then zeros up to shape->columns. */
+void lw_cpu_window2d_load(const struct lw_cpu_tile2d *tile, int64_t row, void *reals);
+
+/** Return the same row as it is stored in the block, if it lies wholly in the image, needs no zeros and has pixels of the working
+ * type. Flaws are not repaired.
+ * @return  NULL if the row must be loaded */
+const void *lw_cpu_window2d_stored(const struct lw_cpu_tile2d *tile, int64_t row);
+
 /** Repair the flaws in a row of the window. Integers have none, and their magnitude is not needed.
  * @return  the largest magnitude in the row */
 double lw_cpu_window2d_inspect(const struct lw_cpu_tile2d *tile, int64_t row, void *reals);
@@ -277,29 +269,13 @@ void lw_cpu_outputs2d_fetch(const struct lw_cpu_tile2d *tile, int64_t row);
 void lw_cpu_outputs2d_finish(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs);
 void lw_cpu_outputs2d_finish_or_skip(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs);
 
-/* ---- the methods (sums.c, transforms.c, padded.c) ------------------------------------------------------------------------ */
+/* ---- the methods (sums.c, transforms.c) ---------------------------------------------------------------------------------- */
 
 /** Compute a tile in the space domain: DIRECT, SEPARABLE. */
 void lw_cpu_conv2d_sum(struct lw_cpu_tile2d *tile);
 
 /** Compute the tiles of a transform: TILES. */
 void lw_cpu_conv2d_transform(struct lw_cpu_tile2d *tiles);
-
-/** Find the flaws and the largest magnitude in the rows [begin, end) of a window. Rows that cannot be used as stored are loaded. */
-double lw_cpu_transform2d_inspect(const struct lw_cpu_tile2d *tile, int64_t begin, int64_t end);
-
-/** Transform a row of the window. */
-void lw_cpu_transform2d_forward(const struct lw_cpu_tile2d *tiles, int64_t row);
-
-/** Transform the columns once, for several kernels: bins [begin, end) of all rows. */
-void lw_cpu_transform2d_keep(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane, int64_t begin, int64_t end);
-
-/** Multiply the columns' spectra by a kernel's and transform them back. With one kernel they have not been transformed yet. */
-void lw_cpu_transform2d_columns(const struct lw_cpu_conv2d *conv2d, int kernel, const struct lw_cpu_conv2d_lane *lane,
-                                int64_t begin, int64_t end);
-
-/** Transform a row back, and finish its outputs. */
-void lw_cpu_transform2d_put(const struct lw_cpu_tile2d *tiles, int64_t row);
 
 /** Compute all images of the work: PADDED. */
 void lw_cpu_conv2d_padded(const struct lw_cpu_work2d *work, const struct lw_slot *slot);

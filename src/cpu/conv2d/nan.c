@@ -10,28 +10,22 @@ static bool has_flaws(const struct lw_op_spec *spec)
     return !lw_scalar_is_integer(spec->input.scalar) || spec->conv2d.weights != LW_WEIGHTS_NONE;
 }
 
-int64_t lw_cpu_flaws2d_lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
-                               struct lw_cpu_flaws2d *flaws)
+void lw_cpu_flaws2d_lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_arena *arena,
+                            struct lw_cpu_flaws2d *flaws)
 {
     const int64_t weights = spec->nan == LW_NAN_INTERPOLATE ? shape->hop_rows * shape->hop_columns * (int64_t)sizeof(double) : 0;
-    struct lw_cpu_arena arena = {.base = memory};
-    if (!has_flaws(spec))
-        return 0;
-    flaws->map = lw_cpu_take(&arena, lw_round_up(shape->rows * shape->columns, LW_ALIGNMENT));
-    flaws->is_flawed = lw_cpu_take(&arena, lw_round_up(shape->rows, LW_ALIGNMENT));
-    flaws->weights = lw_cpu_take(&arena, lw_round_up(weights, LW_ALIGNMENT));
-    return arena.used;
+    const bool has_any = has_flaws(spec);
+    flaws->map = lw_cpu_take(arena, has_any ? shape->rows * shape->columns : 0);
+    flaws->is_flawed = lw_cpu_take(arena, has_any ? shape->rows : 0);
+    flaws->weights = lw_cpu_take(arena, has_any ? weights : 0);
 }
 
-int64_t lw_cpu_flaws2d_lay_out_own(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
-                                   struct lw_cpu_flaws2d *flaws)
+void lw_cpu_flaws2d_lay_out_own(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_arena *arena,
+                                struct lw_cpu_flaws2d *flaws)
 {
-    struct lw_cpu_arena arena = {.base = memory};
-    if (!has_flaws(spec))
-        return 0;
-    flaws->touched = lw_cpu_take(&arena, lw_round_up(shape->hop_columns, LW_ALIGNMENT));
-    flaws->hits = lw_cpu_take(&arena, lw_round_up(shape->hop_columns * (int64_t)sizeof(int32_t), LW_ALIGNMENT));
-    return arena.used;
+    const int64_t columns = has_flaws(spec) ? shape->hop_columns : 0;
+    flaws->touched = lw_cpu_take(arena, columns);
+    flaws->hits = lw_cpu_take(arena, columns * (int64_t)sizeof *flaws->hits);
 }
 
 void lw_cpu_flaws2d_clear(const struct lw_cpu_tile2d *tile)

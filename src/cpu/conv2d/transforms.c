@@ -1,4 +1,5 @@
-/* transforms.c - tiles by transforms of their windows; steps of these are also those of a padded image (padded.c). */
+/* transforms.c - tiles by transforms of their windows, and with the same steps a padded image, or bands of it: all threads share
+ * each step of a window. */
 #include "cpu/conv2d/conv2d.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@ static double load_window(const struct lw_cpu_tile2d *tile)
     return largest;
 }
 
-double lw_cpu_transform2d_inspect(const struct lw_cpu_tile2d *tile, int64_t begin, int64_t end)
+/* Find the flaws and the largest magnitude in the rows [begin, end) of a window. Rows that cannot be used as stored are loaded. */
+static double inspect_rows(const struct lw_cpu_tile2d *tile, int64_t begin, int64_t end)
 {
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
     const struct lw_type input = tile->conv2d->spec.input;
@@ -49,7 +51,7 @@ static void inspect(struct lw_cpu_tile2d *tile)
         tile->rms[0] = ldexp(tile->rms[0], -tile->exponent);
         return;
     }
-    const double largest = tile->window ? load_window(tile) : lw_cpu_transform2d_inspect(tile, 0, tile->needed_rows);
+    const double largest = tile->window ? load_window(tile) : inspect_rows(tile, 0, tile->needed_rows);
     tile->exponent = largest > 0 ? ilogb(largest) : 0;
 }
 
@@ -106,7 +108,7 @@ static void *widen_row(const struct lw_cpu_tile2d *tile, int64_t row)
     return tile->y;
 }
 
-void lw_cpu_transform2d_forward(const struct lw_cpu_tile2d *tiles, int64_t row)
+static void forward_row(const struct lw_cpu_tile2d *tiles, int64_t row)
 {
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
@@ -131,7 +133,8 @@ void lw_cpu_transform2d_forward(const struct lw_cpu_tile2d *tiles, int64_t row)
     k->fft2d_row_forward(conv2d->fft, points, points_row(tiles, 0, row));
 }
 
-void lw_cpu_transform2d_columns(const struct lw_cpu_conv2d *conv2d, int kernel, const struct lw_cpu_conv2d_lane *lane,
+/* Multiply the columns' spectra by a kernel's and transform them back. With one kernel they have not been transformed yet. */
+static void columns_back(const struct lw_cpu_conv2d *conv2d, int kernel, const struct lw_cpu_conv2d_lane *lane,
                                 int64_t begin, int64_t end)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
@@ -147,7 +150,8 @@ void lw_cpu_transform2d_columns(const struct lw_cpu_conv2d *conv2d, int kernel, 
     }
 }
 
-void lw_cpu_transform2d_keep(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane, int64_t begin, int64_t end)
+/* Transform the columns once, for several kernels: bins [begin, end) of all rows. */
+static void keep_columns(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane, int64_t begin, int64_t end)
 {
     const struct lw_cpu_fft2d *const fft = conv2d->fft;
     for (int plane = 0; conv2d->shape.n_kernels > 1 && plane < lw_cpu_shape2d_planes(&conv2d->shape); plane++)
@@ -171,7 +175,7 @@ static void inverse_row(const struct lw_cpu_tile2d *tiles, int64_t row, void *ou
         outputs[i] = tiles[i].y;
 }
 
-void lw_cpu_transform2d_put(const struct lw_cpu_tile2d *tiles, int64_t row)
+static void put_row(const struct lw_cpu_tile2d *tiles, int64_t row)
 {
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     void *outputs[LW_CPU_CONV2D_PAIR] = {NULL};
@@ -196,19 +200,19 @@ static void run_kernel(struct lw_cpu_tile2d *tiles, int kernel)
         lw_cpu_flaws2d_take_kernel(&tiles[i]);
         lw_cpu_flaws2d_begin(&tiles[i], 0);
     }
-    lw_cpu_transform2d_columns(conv2d, kernel, tiles->lane, 0, conv2d->fft->bins);
+    columns_back(conv2d, kernel, tiles->lane, 0, conv2d->fft->bins);
     for (int64_t row = 0; row < tiles[0].n_rows; row++)
-        lw_cpu_transform2d_put(tiles, row);
+        put_row(tiles, row);
 }
 
 static void transform(struct lw_cpu_tile2d *tiles)
 {
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     for (int64_t row = 0; row < conv2d->shape.rows; row++)
-        lw_cpu_transform2d_forward(tiles, row);
+        forward_row(tiles, row);
     for (int i = 0; !conv2d->shape.has_weights && i < conv2d->n_tiles; i++)
         lw_cpu_flaws2d_settle(&tiles[i]);
-    lw_cpu_transform2d_keep(conv2d, tiles->lane, 0, conv2d->fft->bins);
+    keep_columns(conv2d, tiles->lane, 0, conv2d->fft->bins);
     for (int k = tiles->work->kernel; k < tiles->work->end_kernel; k++)
         run_kernel(tiles, k);
 }
@@ -244,4 +248,117 @@ void lw_cpu_conv2d_transform(struct lw_cpu_tile2d *tiles)
     for (int i = 0; are_moderate && i < conv2d->n_tiles; i++)
         tiles[i].exponent = 0;
     transform(tiles);
+}
+
+/* ---- a padded image ---------------------------------------------------------------------------------------------------- */
+
+/* A window in work, number `down` of an image. */
+struct padded2d {
+    const struct lw_cpu_work2d *work;
+    int64_t channel, down;
+    int exponent, kernel;
+};
+
+static struct lw_cpu_tile2d padded_tile(const struct padded2d *padded, const struct lw_slot *slot, struct lw_cpu_conv2d_lane *lane)
+{
+    struct lw_cpu_tile2d tile = lw_cpu_tile2d_of(padded->work, slot, lane, 0, padded->channel, padded->down, 0);
+    tile.exponent = padded->exponent;
+    tile.kernel = padded->kernel;
+    return tile;
+}
+
+/* The first of n things that a task takes. */
+static int64_t first_of(int64_t n, int64_t task) { return n * task / LW_CPU_PADDED_TASKS; }
+
+static void padded_inspect(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    struct lw_cpu_conv2d_lane *const own = lane;
+    const struct lw_cpu_tile2d tile = padded_tile(state, slot, own);
+    const int64_t n = tile.needed_rows;
+    own->largest = fmax(own->largest, inspect_rows(&tile, first_of(n, task), first_of(n, task + 1)));
+}
+
+static void padded_forward(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    const struct lw_cpu_tile2d tiles[LW_CPU_CONV2D_PAIR] = {padded_tile(state, slot, lane)};
+    const int64_t n = tiles->conv2d->shape.rows;
+    for (int64_t row = first_of(n, task); row < first_of(n, task + 1); row++)
+        forward_row(tiles, row);
+}
+
+static void padded_keep(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    const struct lw_cpu_conv2d *const conv2d = ((const struct padded2d *)state)->work->conv2d;
+    const int64_t strip = conv2d->fft->strip, n = conv2d->fft->bins / strip;
+    (void)slot;
+    keep_columns(conv2d, lane, first_of(n, task) * strip, first_of(n, task + 1) * strip);
+}
+
+static void padded_columns(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    const struct padded2d *const padded = state;
+    const struct lw_cpu_conv2d *const conv2d = padded->work->conv2d;
+    const int64_t strip = conv2d->fft->strip, n = conv2d->fft->bins / strip;
+    (void)slot;
+    columns_back(conv2d, padded->kernel, lane, first_of(n, task) * strip, first_of(n, task + 1) * strip);
+}
+
+static void padded_back(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    const struct lw_cpu_tile2d tiles[LW_CPU_CONV2D_PAIR] = {padded_tile(state, slot, lane)};
+    const int64_t begin = first_of(tiles->n_rows, task), end = first_of(tiles->n_rows, task + 1);
+    if (begin < end)
+        lw_cpu_flaws2d_begin(tiles, begin);
+    for (int64_t row = begin; row < end; row++)
+        put_row(tiles, row);
+    if (tiles->work->table)
+        lw_cpu_crossings_flush(&tiles->lane->found, tiles->work->table);
+}
+
+/* Find the flaws of a window, and the exponent of its pixels. The lanes share the map, and all must know whether it is empty. */
+static void find_flaws(struct padded2d *padded, const struct lw_slot *slot)
+{
+    const struct lw_cpu_lanes *const lanes = &padded->work->conv2d->lanes;
+    const struct lw_cpu_tile2d first = padded_tile(padded, slot, lw_cpu_lane_at(lanes, 0));
+    double largest = 0;
+    bool any = false;
+    lw_cpu_flaws2d_clear(&first);
+    for (int i = 0; i < lanes->n; i++) {
+        struct lw_cpu_conv2d_lane *const lane = lw_cpu_lane_at(lanes, i);
+        lane->flaws[0].any = false;
+        lane->largest = 0;
+    }
+    lw_cpu_lanes_continue(lanes, padded_inspect, padded, slot, LW_CPU_PADDED_TASKS, 1);
+    for (int i = 0; i < lanes->n; i++) {
+        const struct lw_cpu_conv2d_lane *const lane = lw_cpu_lane_at(lanes, i);
+        any |= lane->flaws[0].any;
+        largest = fmax(largest, lane->largest);
+    }
+    for (int i = 0; i < lanes->n; i++)
+        ((struct lw_cpu_conv2d_lane *)lw_cpu_lane_at(lanes, i))->flaws[0].any = any;
+    padded->exponent = largest > 0 ? ilogb(largest) : 0;
+    if (abs(padded->exponent) <= LW_CPU_MODERATE_EXPONENT)
+        padded->exponent = 0;
+}
+
+void lw_cpu_conv2d_padded(const struct lw_cpu_work2d *work, const struct lw_slot *slot)
+{
+    const struct lw_cpu_lanes *const lanes = &work->conv2d->lanes;
+    const int64_t n_down = lw_divide_up(work->end - work->begin, work->conv2d->shape.hop_rows);
+    lw_cpu_lanes_run(lanes, padded_inspect, NULL, slot, 0, 1);
+    for (int64_t i = 0; i < work->n_channels * n_down; i++) {
+        struct padded2d padded = {.work = work, .channel = i / n_down, .down = i % n_down, .kernel = work->kernel};
+        find_flaws(&padded, slot);
+        lw_cpu_lanes_continue(lanes, padded_forward, &padded, slot, LW_CPU_PADDED_TASKS, 1);
+        struct lw_cpu_tile2d tile = padded_tile(&padded, slot, lw_cpu_lane_at(lanes, 0));
+        lw_cpu_flaws2d_settle(&tile);
+        if (work->conv2d->shape.n_kernels > 1)
+            lw_cpu_lanes_continue(lanes, padded_keep, &padded, slot, LW_CPU_PADDED_TASKS, 1);
+        for (; padded.kernel < work->end_kernel; padded.kernel++) {
+            tile.kernel = padded.kernel;
+            lw_cpu_flaws2d_take_kernel(&tile);
+            lw_cpu_lanes_continue(lanes, padded_columns, &padded, slot, LW_CPU_PADDED_TASKS, 1);
+            lw_cpu_lanes_continue(lanes, padded_back, &padded, slot, LW_CPU_PADDED_TASKS, 1);
+        }
+    }
 }

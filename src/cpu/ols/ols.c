@@ -50,7 +50,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
     s.touched = lw_scalar_is_integer(spec->input.scalar) ? 0 : sums;
     const int64_t panel = spec->layout == LW_TIME_SLOW ? padded(shape, LW_CPU_PANEL_ROWS * tile * shape->width) : 0;
 
-    struct lw_cpu_arena arena = {.base = memory};
+    struct lw_arena arena = {.base = memory};
     lane->x = lw_cpu_take(&arena, tile * s.x * real);
     lane->z = lw_cpu_take(&arena, (is_bank ? tile : 1) * spectrum * real);
     lane->work = lw_cpu_take(&arena, is_direct ? 0 : padded(shape, 2 * fft.work) * real);

@@ -1,5 +1,6 @@
 #include "stream/search/mesh_pass.h"
 
+#include "base/arena.h"
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -33,38 +34,13 @@ struct cells {
     int64_t most_images;        /* or whole images of a band */
 };
 
-static struct cells cells_of(const struct lw_job *job, int n_ranks)
-{
-    const struct lw_mesh *const mesh = &job->mesh->background;
-    struct cells cells = {.mesh = mesh, .type = job->op.input, .pixel_bytes = (int64_t)lw_type_bytes(job->op.input),
-                          .all = mesh->n_channels * mesh->node_rows};
-    const int64_t rows = lw_max64(1, piece_bytes / (mesh->cell * mesh->columns * cells.pixel_bytes));
-    cells.map_type = job->op.conv2d.map;
-    cells.map_bytes = lw_op_has_map(&job->op) ? (int64_t)lw_type_bytes(cells.map_type) : 0;
-    cells.share = lw_divide_up(cells.all, n_ranks);
-    cells.most_rows = lw_min64(rows, mesh->node_rows);
-    cells.most_images = lw_min64(lw_max64(1, rows / mesh->node_rows), mesh->n_channels);
-    return cells;
-}
-
-static struct lw_view_spec view_of(const struct lw_job *job, const struct cells *cells)
-{
-    struct lw_view_spec view = job->view;
-    view.start = job->mesh->start;
-    view.count = cells->mesh->rows;
-    view.max_axis = lw_min64(cells->most_rows * cells->mesh->cell, cells->mesh->rows);
-    view.max_channels = cells->most_images;
-    view.chunks = LW_CHUNKS_WHOLE;
-    return view;
-}
-
 /* A band: n_rows rows of cells of each of n_images images. */
 struct band {
     int64_t at, next;           /* its first row among all rows of cells, and the row behind its last */
     int64_t image, n_images, row, n_rows;
     int64_t n_pixel_rows;       /* pixel rows of each image */
-    char *stored;               /* owned; [n_images][n_pixel_rows][columns], as in the file */
-    char *map;                  /* owned; weights of the same pixels, of one image if they serve all; NULL: none */
+    char *stored;               /* [n_images][n_pixel_rows][columns], as in the file */
+    char *map;                  /* weights of the same pixels, of one image if they serve all; NULL: none */
 };
 
 /* Space of a thread. */
@@ -81,16 +57,66 @@ static int64_t space_bytes(const struct lw_mesh *mesh)
     return lw_round_up((int64_t)sizeof(struct space) + pixels * (int64_t)sizeof(float), LW_ALIGNMENT);
 }
 
-/* Return the bytes of a band's pixels, or of its map. @param each  bytes of a number */
-static int64_t band_bytes(const struct cells *cells, const struct lw_view_spec *view, int64_t each)
-{
-    return view->max_channels * view->max_axis * cells->mesh->columns * each;
-}
-
 /* A node as ranks send it: its background and its noise. */
 struct node {
     float background, noise;
 };
+
+/* A pass, with the memory for it. */
+struct pass {
+    struct lw_reader *reader, *map;     /* map: NULL without one */
+    const struct lw_job *job;
+    struct cells cells;
+    struct lw_view_spec view, shown;    /* views of the image and of the map */
+    int n_ranks, n_threads;
+    void *memory;               /* owned; that of all pointers below */
+    struct band bands[2];       /* one is read while the other is measured */
+    char *spaces;               /* [n_threads x space_bytes] */
+    struct node *mine, *all;    /* nodes of this rank, [share][node_columns], and of all ranks */
+    float *nodes;               /* [node_rows][node_columns] of an image */
+    void *work;                 /* work space of lw_nodes_smooth */
+};
+
+static struct pass pass_of(const struct lw_job *job, const struct lw_reader *map, int n_ranks, int n_threads)
+{
+    const struct lw_mesh *const mesh = &job->mesh->background;
+    const int64_t bytes = (int64_t)lw_type_bytes(job->op.input), all = mesh->n_channels * mesh->node_rows;
+    const int64_t rows = lw_max64(1, piece_bytes / (mesh->cell * mesh->columns * bytes));
+    struct pass pass = {.job = job, .view = job->view, .n_ranks = n_ranks, .n_threads = n_threads, .cells = {
+        .mesh = mesh, .type = job->op.input, .pixel_bytes = bytes, .map_type = job->op.conv2d.map,
+        .map_bytes = map ? (int64_t)lw_type_bytes(job->op.conv2d.map) : 0, .all = all, .share = lw_divide_up(all, n_ranks),
+        .most_rows = lw_min64(rows, mesh->node_rows),
+        .most_images = lw_min64(lw_max64(1, rows / mesh->node_rows), mesh->n_channels),
+    }};
+    pass.view.start = job->mesh->start;
+    pass.view.count = mesh->rows;
+    pass.view.max_axis = lw_min64(pass.cells.most_rows * mesh->cell, mesh->rows);
+    pass.view.max_channels = pass.cells.most_images;
+    pass.view.chunks = LW_CHUNKS_WHOLE;
+    pass.shown = pass.view;
+    pass.cells.shares_map = map && lw_map_show(map, &pass.shown);
+    return pass;
+}
+
+/* Lay out the memory of a pass. @param memory  NULL: only count the bytes @return  the bytes */
+static int64_t lay_out(struct pass *pass, void *memory)
+{
+    struct lw_arena arena = {.base = memory};
+    const struct lw_mesh *const mesh = pass->cells.mesh;
+    const int64_t share = pass->cells.share * mesh->node_columns * (int64_t)sizeof(struct node);
+    const int64_t band = pass->view.max_channels * pass->view.max_axis * mesh->columns * pass->cells.pixel_bytes;
+    const int64_t map = pass->shown.max_channels * pass->shown.max_axis * mesh->columns * pass->cells.map_bytes;
+    for (int i = 0; i < 2; i++) {
+        pass->bands[i].stored = lw_arena_take(&arena, band);
+        pass->bands[i].map = map > 0 ? lw_arena_take(&arena, map) : NULL;
+    }
+    pass->spaces = lw_arena_take(&arena, pass->n_threads * space_bytes(mesh));
+    pass->mine = lw_arena_take(&arena, share);
+    pass->all = lw_arena_take(&arena, pass->n_ranks * share);
+    pass->nodes = lw_arena_take(&arena, mesh->node_rows * mesh->node_columns * (int64_t)sizeof *pass->nodes);
+    pass->work = lw_arena_take(&arena, lw_nodes_bytes(mesh));
+    return arena.used;
+}
 
 int64_t lw_mesh_kept_bytes(const struct lw_job *job)
 {
@@ -102,19 +128,8 @@ int64_t lw_mesh_pass_bytes(const struct lw_job *job, const struct lw_engine *eng
 {
     if (!job->mesh)
         return 0;
-    const struct cells cells = cells_of(job, n_ranks);
-    const struct lw_view_spec view = view_of(job, &cells);
-    const int64_t nodes = (n_ranks + 1) * cells.share * cells.mesh->node_columns * (int64_t)sizeof(struct node);
-    const int64_t measuring = lw_reader_bytes(reader, &view) + 2 * band_bytes(&cells, &view, cells.pixel_bytes) +
-                              lw_engine_host_threads(engine) * space_bytes(cells.mesh) + nodes;
-    struct lw_view_spec shown = view;
-    int64_t weighing = 0;
-    if (map) {
-        lw_map_show(map, &shown);
-        weighing = lw_reader_bytes(map, &shown) + 2 * band_bytes(&cells, &shown, cells.map_bytes);
-    }
-    const int64_t work = cells.mesh->node_rows * cells.mesh->node_columns * (int64_t)sizeof(float) + lw_nodes_bytes(cells.mesh);
-    return measuring + weighing + work;
+    struct pass pass = pass_of(job, map, n_ranks, lw_engine_host_threads(engine));
+    return lw_reader_bytes(reader, &pass.view) + (map ? lw_reader_bytes(map, &pass.shown) : 0) + lay_out(&pass, NULL);
 }
 
 double lw_mesh_pass_seconds(const struct lw_job *job, int64_t n_threads)
@@ -203,46 +218,13 @@ static struct node measure_cell(const struct cells *cells, const struct band *ba
 
 /* ---- a rank's share -------------------------------------------------------------------------------------------------- */
 
-struct pass {
-    struct lw_reader *reader, *map;     /* map: NULL without one */
-    const struct lw_job *job;
-    struct cells cells;
-    int n_threads;
-    struct band bands[2];       /* one is read while the other is measured */
-    char *spaces;               /* owned; [n_threads x space_bytes] */
-    struct node *mine, *all;    /* owned; nodes of this rank, [share][node_columns], and of all ranks */
-};
-
-static int open_pass(struct pass *pass, int n_ranks, struct lw_error *err)
+static int open_pass(struct pass *pass, struct lw_error *err)
 {
-    const struct lw_view_spec view = view_of(pass->job, &pass->cells);
-    const int64_t nodes = pass->cells.share * pass->cells.mesh->node_columns;
-    struct lw_view_spec shown = view;
-    if (pass->map)
-        pass->cells.shares_map = lw_map_show(pass->map, &shown);
-    for (int i = 0; i < 2; i++)
-        if (!(pass->bands[i].stored = lw_alloc_array(1, (size_t)band_bytes(&pass->cells, &view, pass->cells.pixel_bytes),
-                                                     "rows of pixels", err)) ||
-            (pass->map && !(pass->bands[i].map = lw_alloc_array(1, (size_t)band_bytes(&pass->cells, &shown, pass->cells.map_bytes),
-                                                                "rows of weights", err))))
-            return LW_ESYSTEM;
-    if (!(pass->spaces = lw_alloc_array(pass->n_threads, (size_t)space_bytes(pass->cells.mesh), "cells of pixels", err)) ||
-        !(pass->mine = lw_alloc_array(nodes, sizeof *pass->mine, "nodes of a mesh", err)) ||
-        !(pass->all = lw_alloc_array(n_ranks * nodes, sizeof *pass->all, "nodes of a mesh", err)))
+    if (!(pass->memory = lw_alloc((size_t)lay_out(pass, NULL), "cells of pixels", err)))
         return LW_ESYSTEM;
-    const int rc = lw_reader_select(pass->reader, &view, err);
-    return rc || !pass->map ? rc : lw_reader_select(pass->map, &shown, err);
-}
-
-static void close_pass(struct pass *pass)
-{
-    for (int i = 0; i < 2; i++) {
-        lw_free(pass->bands[i].stored);
-        lw_free(pass->bands[i].map);
-    }
-    lw_free(pass->spaces);
-    lw_free(pass->mine);
-    lw_free(pass->all);
+    lay_out(pass, pass->memory);
+    const int rc = lw_reader_select(pass->reader, &pass->view, err);
+    return rc || !pass->map ? rc : lw_reader_select(pass->map, &pass->shown, err);
 }
 
 /* Begin to read the band at row number `at` of all rows of cells; from `end` on there is none. */
@@ -339,60 +321,48 @@ static void say(const struct said *said, const struct lw_mesh *mesh, bool uses_n
                     "weight there", said->n_quiet, n);
 }
 
-static void widen(float range[2], float value)
-{
-    range[0] = fminf(range[0], value);
-    range[1] = fmaxf(range[1], value);
-}
-
-/* Smooth the nodes of an image and fill the tables of its map. @param nodes  work space; @param noise  which of the two maps */
-static void finish_map(const struct pass *pass, struct lw_mesh *mesh, bool noise, int64_t image, float *nodes, void *work)
+/* Smooth the nodes of an image in pass->nodes and fill the tables of its map. @param noise  which of the two maps */
+static void finish_map(const struct pass *pass, struct lw_mesh *mesh, bool noise, int64_t image, float range[2])
 {
     const int64_t n = mesh->node_rows * mesh->node_columns;
     const struct node *const from = pass->all + image * n;
     for (int64_t k = 0; k < n; k++)
-        nodes[k] = noise ? from[k].noise : from[k].background;
-    lw_nodes_smooth(mesh, noise ? 1 : 0, nodes, work);
-    lw_mesh_fill(mesh, image, nodes);
+        pass->nodes[k] = noise ? from[k].noise : from[k].background;
+    lw_nodes_smooth(mesh, noise ? 1 : 0, pass->nodes, pass->work);
+    lw_mesh_fill(mesh, image, pass->nodes);
+    for (int64_t k = 0; k < n; k++) {
+        range[0] = fminf(range[0], pass->nodes[k]);
+        range[1] = fmaxf(range[1], pass->nodes[k]);
+    }
 }
 
-static int finish(const struct pass *pass, struct lw_job *job, struct said *said, struct lw_error *err)
+static struct said finish(const struct pass *pass, struct lw_job_mesh *mesh)
 {
-    struct lw_mesh *const background = &job->mesh->background, *const noise = &job->mesh->noise;
-    const int64_t n = background->node_rows * background->node_columns;
-    float *const nodes = lw_alloc_array(n, sizeof *nodes, "nodes of a mesh", err);
-    void *const work = lw_alloc_array(1, (size_t)lw_nodes_bytes(background), "nodes of a mesh", err);
-    *said = (struct said){.background = {INFINITY, -INFINITY}, .noise = {INFINITY, -INFINITY}};
-    for (int64_t image = 0; nodes && work && image < background->n_channels; image++) {
-        finish_map(pass, background, false, image, nodes, work);
-        for (int64_t k = 0; k < n; k++)
-            widen(said->background, nodes[k]);
-        finish_map(pass, noise, true, image, nodes, work);
+    const int64_t n = mesh->noise.node_rows * mesh->noise.node_columns;
+    struct said said = {.background = {INFINITY, -INFINITY}, .noise = {INFINITY, -INFINITY}};
+    for (int64_t image = 0; image < mesh->noise.n_channels; image++) {
+        finish_map(pass, &mesh->background, false, image, said.background);
+        finish_map(pass, &mesh->noise, true, image, said.noise);
         for (int64_t k = 0; k < n; k++) {
-            widen(said->noise, nodes[k]);
-            said->n_quiet += nodes[k] == 0;
-            said->n_empty += isnan(pass->all[image * n + k].noise);
+            said.n_quiet += pass->nodes[k] == 0;
+            said.n_empty += isnan(pass->all[image * n + k].noise);
         }
     }
-    const bool has_all = nodes && work;
-    lw_free(nodes);
-    lw_free(work);
-    return has_all ? LW_OK : LW_ESYSTEM;
+    return said;
 }
 
 static int measure(struct pass *pass, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
 {
     const double start = lw_now();
-    struct said said;
     int rc;
-    if ((rc = lw_comm_agree(comm, open_pass(pass, lw_comm_size(comm), err), err)) ||
+    if ((rc = lw_comm_agree(comm, open_pass(pass, err), err)) ||
         (rc = lw_comm_agree(comm, measure_share(pass, lw_comm_rank(comm), err), err)))
         return rc;
     const int64_t bytes = pass->cells.share * pass->cells.mesh->node_columns * (int64_t)sizeof *pass->mine;
     lw_comm_gather_all(comm, pass->mine, (int)bytes, pass->all);
-    if ((rc = lw_comm_agree(comm, finish(pass, job, &said, err), err)) == LW_OK)
-        say(&said, pass->cells.mesh, job->op.conv2d.weights == LW_WEIGHTS_MESH, lw_now() - start);
-    return rc;
+    const struct said said = finish(pass, job->mesh);
+    say(&said, pass->cells.mesh, job->op.conv2d.weights == LW_WEIGHTS_MESH, lw_now() - start);
+    return LW_OK;
 }
 
 int lw_mesh_measure(struct lw_comm *comm, struct lw_reader *reader, struct lw_reader *map, struct lw_job *job, int n_threads,
@@ -400,10 +370,11 @@ int lw_mesh_measure(struct lw_comm *comm, struct lw_reader *reader, struct lw_re
 {
     if (!job->mesh)
         return LW_OK;
-    struct pass pass = {.reader = reader, .map = map, .job = job,
-                        .cells = cells_of(job, lw_comm_size(comm)), .n_threads = n_threads};
+    struct pass pass = pass_of(job, map, lw_comm_size(comm), n_threads);
+    pass.reader = reader;
+    pass.map = map;
     const int rc = measure(&pass, comm, job, err);
-    close_pass(&pass);
+    lw_free(pass.memory);
     return rc;
 }
 

@@ -1,9 +1,8 @@
 /* mesh_pass.h - background and noise of images in the cells of a mesh: a pass over all pixels before the rounds.
  *
  * Each rank reads a share of the rows of cells, its threads share the cells (signal/mesh_cells.h). Then all ranks get all nodes,
- * and make the tables of both maps. Pixels that are not finite in float32, or have weight 0 in the map of weights,
- * do not count. No bit of the tables depends on ranks,
- * threads, rounds or memory. */
+ * and make the tables of both maps. Pixels that are not finite in float32, or have weight 0 in the map of weights, do not count. No
+ * bit of the tables depends on ranks, threads, rounds or memory. */
 #pragma once
 
 #include "setup/setup.h"
