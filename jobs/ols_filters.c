@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "design/taps.h"
 #include "io/notes/notes.h"
 #include "job/choose.h"
 #include "job/coordinates.h"

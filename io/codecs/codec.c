@@ -1,7 +1,5 @@
 #include "io/codecs/codec.h"
 
-#include <stddef.h>
-
 static const struct {
     const char *name, *package;
     const struct lw_codec *codec;

@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <lz4.h>
-#include <stddef.h>
 
 /* LZ4 has one error code for damaged data and for too little room, so that LW_CODEC_FULL is never returned. */
 static int64_t decode(void *state, const char *from, int64_t bytes, char *to, int64_t room)

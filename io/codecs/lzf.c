@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <liblzf/lzf.h>
 #include <limits.h>
-#include <stddef.h>
 
 static int64_t decode(void *state, const char *from, int64_t bytes, char *to, int64_t room)
 {

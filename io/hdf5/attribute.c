@@ -4,7 +4,6 @@
 #include "io/hdf5/library.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  * Frequencies are fractions of the sampling rate. Taps are [n], or [n x 2] if `parts` is 2. The caller allocates the memory. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* The bands that a filter is designed to pass and to stop; between them lie its transitions. */

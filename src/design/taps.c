@@ -1,7 +1,6 @@
 #include "design/taps.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* Return the time of tap m, in samples from the middle. */
 static double middle_time(int64_t m, int64_t n) { return (double)m - (double)(n - 1) / 2; }

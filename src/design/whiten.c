@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
-#include <stdbool.h>
 #include <string.h>
 
 int64_t lw_whitened_taps(int64_t n_taps, int64_t n) { return n_taps + 2 * n - 4; }

@@ -1,6 +1,5 @@
 #include "plot/plot.h"
 
-#include "base/integers.h"
 #include "base/log.h"
 #include "io/format.h"
 #include "io/read/reader.h"

@@ -1,6 +1,5 @@
 #include "resume/checkpoint.h"
 
-#include "base/integers.h"
 #include "base/log.h"
 #include "io/write/result_file.h"
 #include "resume/grant.h"

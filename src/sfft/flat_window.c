@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stddef.h>
 
 /* Terms of a Chebyshev series of G over the range of the table. G is a sum of cosines of at most length/2 periods per bucket: so
  * this many terms are exact to rounding for lengths up to 16. The table is computed from the series, and interpolated cubically. */

@@ -15,7 +15,6 @@
 #include "base/linkage.h"
 #include "sfft/flat_window.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 LW_C_BEGIN

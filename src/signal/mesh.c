@@ -2,8 +2,6 @@
 
 #include "base/integers.h"
 
-#include <stddef.h>
-
 struct lw_mesh lw_mesh_of(int64_t rows, int64_t columns, int64_t cell, int64_t n_channels)
 {
     return (struct lw_mesh){

@@ -4,7 +4,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "setup/planned.h"
 
 #include <inttypes.h>
 #include <stdio.h>

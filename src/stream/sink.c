@@ -1,7 +1,5 @@
 #include "stream/sink.h"
 
-#include "base/integers.h"
-
 #include <string.h>
 
 /* Find the place of a block's part of an array in the result: first index and count in each dimension. */

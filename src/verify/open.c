@@ -1,7 +1,6 @@
 #include "verify/state.h"
 
 #include "base/integers.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/proc.h"
 #include "io/format.h"

@@ -8,8 +8,6 @@
 #include "io/notes/notes.h"
 #include "io/notes/recorder.h"
 
-#include "base/memory.h"
-
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>

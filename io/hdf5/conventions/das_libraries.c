@@ -1,8 +1,6 @@
 /* das_libraries.c - files of libraries for distributed acoustic sensing: DASCore's DASDAE and H5Simple, xdas. */
 #include "io/hdf5/conventions/conventions.h"
 
-#include "io/hdf5/scale.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 /* Output reals of a row, and rows of a tile, that the methods in the space domain make at a time. Window and taps then fit the

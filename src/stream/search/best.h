@@ -2,7 +2,6 @@
  * by piece, and lets them compete with its own, in the order of the filters. It alone writes the arrays. */
 #pragma once
 
-#include "setup/setup.h"
 #include "stream/pipeline.h"
 #include "stream/plan.h"
 
