@@ -1,5 +1,6 @@
 #include "io/dataset.h"
 
+#include "base/integers.h"
 #include "options/parse.h"
 
 #include <errno.h>
@@ -35,10 +36,7 @@ const char *lw_last_part(const char *path)
 
 int64_t lw_dataset_chunk_bytes(const struct lw_dataset_info *info)
 {
-    int64_t bytes = (int64_t)lw_type_bytes(info->type);
-    for (int d = 0; d < info->n_dims; d++)
-        bytes *= info->chunk[d];
-    return bytes;
+    return (int64_t)lw_type_bytes(info->type) * lw_product64(info->chunk, info->n_dims);
 }
 
 int lw_dataset_check_unchanged(const struct lw_dataset_info *info, const char *what, struct lw_error *err)

@@ -94,10 +94,10 @@ static double turn(double degrees) { return remainder(degrees, 360); }
 
 bool lw_recorder_is_pointing(const struct lw_recorder *a, const struct lw_recorder *b, double seconds)
 {
-    const double reach = 5.0 / 3600, sidereal = 360 / 86164.0905, pi = 3.14159265358979323846;
+    const double reach = 5.0 / 3600, sidereal = 360 / 86164.0905;
     if (!a->has_pointing || !b->has_pointing)
         return true;
-    const double along = cos((a->dec_deg + b->dec_deg) / 2 * pi / 180), moved = turn(b->ra_deg - a->ra_deg);
+    const double along = cos((a->dec_deg + b->dec_deg) / 2 * M_PI / 180), moved = turn(b->ra_deg - a->ra_deg);
     const double drifted = turn(moved - seconds * sidereal);
     return fabs(a->dec_deg - b->dec_deg) <= reach &&
            (fabs(moved) * along <= reach || (isfinite(seconds) && fabs(drifted) * along <= reach));

@@ -314,9 +314,8 @@ static int read_boxes(const struct lw_dataset_info *info, double *values, struct
     const struct lw_boxes_spec spec = {.info = info, .keeps_parts = true};
     struct lw_sample_box box = {.count = {1, 1, 1, 1}, .step = {1, 1, 1, 1}};
     struct lw_boxes *boxes = NULL;
-    int64_t row = 1;
-    for (int d = 1; d < info->n_dims; d++)
-        row *= box.count[d] = info->dims[d];
+    const int64_t row = lw_product64(info->dims + 1, info->n_dims - 1);
+    memcpy(box.count, info->dims, (size_t)info->n_dims * sizeof *info->dims);
     int rc = lw_boxes_open(&spec, &boxes, err);
     for (; rc == LW_OK && box.first[0] < info->dims[0]; box.first[0] += box.count[0]) {
         box.count[0] = lw_min64(lw_max64(1, BLOCK_VALUES / row), info->dims[0] - box.first[0]);
@@ -328,14 +327,11 @@ static int read_boxes(const struct lw_dataset_info *info, double *values, struct
 
 int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
-    int64_t n = 1;
     if (!format->read_numbers)
         return read_boxes(info, values, err);
-    for (int d = 0; d < info->n_dims; d++)
-        n *= info->dims[d];
     const int rc = format->read_numbers(info, values, err);
     if (rc == LW_OK)
-        lw_packing_undo(&info->packing, info->type, n, values);
+        lw_packing_undo(&info->packing, info->type, lw_product64(info->dims, info->n_dims), values);
     return rc;
 }
 

@@ -74,10 +74,8 @@ static bool find_difference(const struct pair *pair, int64_t count, int64_t n, s
     const struct lw_type type = info->type;
     const int parts = type.is_complex ? 2 : 1;
     const double tolerance = tolerance_of(pair);
-    int64_t inner = 1;
+    const int64_t inner = lw_product64(info->dims + pair->axis + 1, info->n_dims - pair->axis - 1);
     bool found = false;
-    for (int d = pair->axis + 1; d < info->n_dims; d++)
-        inner *= info->dims[d];
     if (tolerance == 0 && memcmp(pair->samples[0], pair->samples[1], (size_t)n * lw_type_bytes(type)) == 0)
         return false;
     for (int64_t i = 0; i < n * parts; i++) {

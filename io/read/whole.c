@@ -81,13 +81,12 @@ int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, 
 {
     struct lw_reader *reader = NULL;
     struct lw_error unread = {0};
-    *out = (struct lw_whole){.rows = 1};
+    *out = (struct lw_whole){0};
     const int rc = lw_reader_examine_numbers(comm, name, most_dims, &out->info, err);
     if (rc)
         return rc;
     const struct lw_dataset_info *const info = &out->info;
-    for (int d = 0; d < info->n_dims - 1; d++)
-        out->rows *= info->dims[d];
+    out->rows = lw_product64(info->dims, info->n_dims - 1);
     out->row = info->dims[info->n_dims - 1];
     const int opened = lw_reader_open_one(comm, name, most_dims, LW_DOUBLE, &reader, &unread);
     if (opened == LW_ESYSTEM) {

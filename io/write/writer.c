@@ -367,9 +367,7 @@ static int guard_structure(const struct lw_writer *writer, struct lw_error *err)
         return LW_ESYSTEM;
     for (int d = 0; d < writer->n_datasets; d++) {
         const struct lw_extent *const extent = &writer->extents[d];
-        int64_t bytes = extent->n_dims > 0 ? extent->element_bytes : 0;
-        for (int i = 0; i < extent->n_dims; i++)
-            bytes *= extent->dims[i];
+        const int64_t bytes = extent->n_dims > 0 ? extent->element_bytes * lw_product64(extent->dims, extent->n_dims) : 0;
         if (bytes > 0)
             samples[n++] = (struct lw_undo_range){extent->offset, extent->offset + bytes};
     }

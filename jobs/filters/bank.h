@@ -93,6 +93,11 @@ static inline int64_t lw_bank_values(const struct lw_bank *bank)        /* doubl
 
 static inline double *lw_bank_filter(const struct lw_bank *bank, int f) { return bank->taps + f * lw_bank_values(bank); }
 
+static inline double lw_bank_largest(const double *numbers, int count)  /* largest of at least one number */
+{
+    return count > 1 ? fmax(*numbers, lw_bank_largest(numbers + 1, count - 1)) : *numbers;
+}
+
 /** Add an attribute to /taps. `name` is borrowed. */
 void lw_bank_note_real(struct lw_bank *bank, const char *name, double value);
 void lw_bank_note_int(struct lw_bank *bank, const char *name, int64_t value);

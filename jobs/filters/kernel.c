@@ -33,14 +33,6 @@ static const struct lw_option hat_options[] = {
     {0},
 };
 
-static double largest(const double *numbers, int count)
-{
-    double most = numbers[0];
-    for (int i = 1; i < count; i++)
-        most = fmax(most, numbers[i]);
-    return most;
-}
-
 /* ---- Gaussian ---------------------------------------------------------------------------------------------------------- */
 
 /* Read a list, and check that it has a number for all of n kernels or one for each. @param each  set; [n] */
@@ -67,7 +59,7 @@ static int design_gaussian(const struct lw_options *given, struct lw_bank *bank,
     double *ratio = NULL, *angle = NULL;
     int n, rc;
     if ((rc = lw_bank_read_list(given, &widths, &bank->parameters, &n, err)) ||
-        (rc = lw_bank_shape_kernels(bank, given, n, GAUSSIAN_REACH * sigmas * largest(bank->parameters, n), err)))
+        (rc = lw_bank_shape_kernels(bank, given, n, GAUSSIAN_REACH * sigmas * lw_bank_largest(bank->parameters, n), err)))
         return rc;
     if (!(ratio = lw_bank_note_each(bank, "axis_ratio", err)) || !(angle = lw_bank_note_each(bank, "angle_deg", err)))
         return LW_ESYSTEM;
@@ -98,7 +90,7 @@ static int design_hat(const struct lw_options *given, struct lw_bank *bank, stru
     const struct lw_bank_list scales = {"scales", "pixels", 0.5, 1000, false, NULL};
     int n, rc;
     if ((rc = lw_bank_read_list(given, &scales, &bank->parameters, &n, err)) ||
-        (rc = lw_bank_shape_kernels(bank, given, n, HAT_REACH * largest(bank->parameters, n), err)))
+        (rc = lw_bank_shape_kernels(bank, given, n, HAT_REACH * lw_bank_largest(bank->parameters, n), err)))
         return rc;
     for (int k = 0; k < n; k++) {
         lw_taps_mexican_hat(bank->parameters[k], bank->columns, lw_bank_filter(bank, k));

@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#define PI 3.14159265358979323846
-
 /* Half lengths of pulses: a Gaussian's in sigma (it falls to 4e-6), a Ricker wavelet's in periods of its peak frequency (2e-7). */
 #define GAUSSIAN_REACH 5
 #define RICKER_REACH 1.4
@@ -77,14 +75,6 @@ static int choose_length(const struct lw_options *given, double reach, double *n
     return LW_OK;
 }
 
-static double largest(const double *numbers, int count)
-{
-    double most = numbers[0];
-    for (int i = 1; i < count; i++)
-        most = fmax(most, numbers[i]);
-    return most;
-}
-
 static double least(const double *numbers, int count)
 {
     double smallest = numbers[0];
@@ -142,7 +132,7 @@ static int read_widths(const struct lw_options *given, struct lw_bank *bank, int
  * is the boxcar's projection onto the filters that give 0 for a constant. */
 int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct lw_error *err)
 {
-    const double widest = largest(bank->parameters, count);
+    const double widest = lw_bank_largest(bank->parameters, count);
     if (baseline > 0 && (double)baseline <= widest)
         return lw_fail(err, LW_EUSAGE, "baseline: %" PRId64 " samples are not more than the widest boxcar, %.12g, which would "
                        "cancel: give a longer baseline", baseline, widest);
@@ -199,7 +189,7 @@ static int design_gaussian(const struct lw_options *given, struct lw_bank *bank,
         return rc;
     for (int f = 0; !is_sigma && f < count; f++)
         bank->parameters[f] /= 2 * sqrt(2 * log(2));
-    if ((rc = choose_length(given, GAUSSIAN_REACH * largest(bank->parameters, count) * bank->rate_hz, &n_taps, err)) ||
+    if ((rc = choose_length(given, GAUSSIAN_REACH * lw_bank_largest(bank->parameters, count) * bank->rate_hz, &n_taps, err)) ||
         (rc = lw_bank_shape(bank, count, n_taps, false, "fewer or narrower ones, or --taps", err)))
         return rc;
     for (int f = 0; f < count; f++)
@@ -234,7 +224,7 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
         lw_taps_ricker(bank->references[f], bank->n_taps, bank->taps + f * bank->n_taps);
     }
     /* The spectrum of a wavelet goes as a exp(-a), a = (f / peak)^2. Its part beyond half the rate is folded back. */
-    const double peak_hz = largest(bank->parameters, count), ratio = bank->rate_hz / 2 / peak_hz, a = ratio * ratio;
+    const double peak_hz = lw_bank_largest(bank->parameters, count), ratio = bank->rate_hz / 2 / peak_hz, a = ratio * ratio;
     const double left = a * exp(1 - a);
     if (left > 0.01)
         lw_log_warn("--frequency %.6g: at half of --rate %.6g the wavelet's spectrum still has %.0f%% of its maximum, so that its "

@@ -92,7 +92,7 @@ static int write_block(void *context, int64_t image, int64_t first, int64_t coun
     for (int64_t i = 0; i < count; i++) {
         lw_sky_line(sky, image, first + i, work->line);
         for (int64_t j = 0; j < sky->columns; j++)
-            lw_synth_store(sky->scalar, work->pixels, i * sky->columns + j, work->line[j]);
+            lw_type_put((struct lw_type){.scalar = sky->scalar}, work->pixels, i * sky->columns + j, work->line[j]);
     }
     const int64_t at[3] = {image, first, 0}, size[3] = {1, count, sky->columns};
     const int skip = sky->n_images > 1 ? 0 : 1;

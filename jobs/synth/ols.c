@@ -104,7 +104,7 @@ static int write_block(void *context, int64_t axis, int64_t first, int64_t count
         for (int64_t i = 0; i < count; i++) {
             const int64_t at = work->series.layout == LW_TIME_FAST ? c * count + i : i * synth->n_channels + c;
             for (int part = 0; part < parts; part++)
-                lw_synth_store(synth->scalar, work->samples, at * parts + part, work->line[i * parts + part]);
+                lw_type_put(work->series.type, work->samples, at * parts + part, work->line[i * parts + part]);
         }
     }
     return lw_synth_write(&work->series, work->writer, first, count, work->samples, err);

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#define PI 3.14159265358979323846
-
 /* Output number `counter` of SplitMix64 started at `seed`: a 64-bit mix of a counter (Steele, Lea and Flood, "Fast
  * splittable pseudorandom number generators", OOPSLA 2014, doi:10.1145/2660193.2660195). */
 uint64_t lw_noise_bits(uint64_t seed, uint64_t counter)
@@ -21,7 +19,7 @@ static double uniform(uint64_t bits) { return ((double)(bits >> 11) + 1) * 0x1p-
 void lw_noise_normals(uint64_t seed, uint64_t index, double *first, double *second)
 {
     const double radius = sqrt(-2 * log(uniform(lw_noise_bits(seed, 2 * index))));
-    const double angle = 2 * PI * uniform(lw_noise_bits(seed, 2 * index + 1));
+    const double angle = 2 * M_PI * uniform(lw_noise_bits(seed, 2 * index + 1));
     *first = radius * cos(angle);
     if (second)
         *second = radius * sin(angle);
@@ -36,25 +34,4 @@ double lw_synth_sigma(enum lw_scalar scalar)
 double lw_synth_mean(enum lw_scalar scalar)
 {
     return lw_scalar_is_signed(scalar) ? 0 : ldexp(1, 8 * (int)lw_scalar_bytes(scalar) - 1);
-}
-
-/* Return the value rounded to nearest, ties to even, and clipped to the range of the integer type. */
-static double clip(double value, enum lw_scalar scalar)
-{
-    const double n_values = ldexp(1, 8 * (int)lw_scalar_bytes(scalar));
-    const double low = lw_scalar_is_signed(scalar) ? -n_values / 2 : 0;
-    return fmin(fmax(nearbyint(value), low), low + n_values - 1);
-}
-
-void lw_synth_store(enum lw_scalar scalar, void *into, int64_t index, double value)
-{
-    switch (scalar) {
-#define X(name, type, text) case name: ((type *)into)[index] = (type)clip(value, scalar); break;
-    LW_INTEGERS(X, )
-#undef X
-#define X(name, type, text) case name: ((type *)into)[index] = (type)value; break;
-    LW_FLOATS(X, )
-#undef X
-    case LW_N_SCALARS: break;
-    }
 }

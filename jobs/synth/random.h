@@ -17,6 +17,3 @@ void lw_noise_normals(uint64_t seed, uint64_t index, double *first, double *seco
  * their range; unsigned integers use it around its middle. */
 double lw_synth_sigma(enum lw_scalar scalar);
 double lw_synth_mean(enum lw_scalar scalar);
-
-/** Set into[index] = value. Integers are rounded to nearest, ties to even, and clipped to their range. */
-void lw_synth_store(enum lw_scalar scalar, void *into, int64_t index, double value);

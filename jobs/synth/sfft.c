@@ -151,9 +151,9 @@ static void make_channel(const struct synth *synth, int64_t channel, int64_t fir
         add_tone(synth, &synth->tones[channel * synth->n_tones + i], first, count);
     for (int64_t t = 0; t < count; t++) {
         const int64_t place = slow ? t * synth->series.n_channels + channel : channel * count + t;
-        lw_synth_store(synth->series.type.scalar, synth->block, is_complex ? 2 * place : place, synth->re[t]);
+        lw_type_put(synth->series.type, synth->block, is_complex ? 2 * place : place, synth->re[t]);
         if (is_complex)
-            lw_synth_store(synth->series.type.scalar, synth->block, 2 * place + 1, synth->im[t]);
+            lw_type_put(synth->series.type, synth->block, 2 * place + 1, synth->im[t]);
     }
 }
 

@@ -9,8 +9,6 @@
 
 /* Frequencies are counted in 1/65536 of the sample rate, so that a tone's phase is exact at any sample number. */
 #define TURN 65536
-#define PI 3.14159265358979323846
-
 bool lw_synth_is_chirp(int filter) { return filter % 2 == 0; }
 
 int64_t lw_synth_channel(const struct lw_synth *synth, int filter) { return filter % synth->n_channels; }
@@ -45,7 +43,7 @@ static void chirp(const struct lw_synth *synth, int filter, int64_t i, double *r
 {
     const double n = (double)synth->n_taps, t = (double)i - (n - 1) / 2;
     const double centre = (double)centre_turns(synth, filter) / TURN;
-    const double phase = 2 * PI * (centre * t + half_width(synth) * t * t / n);
+    const double phase = 2 * M_PI * (centre * t + half_width(synth) * t * t / n);
     const double energy = n == 1 ? 1 : n == 2 ? 0.5 : 0.375 * n;       /* sum of the squares of the window */
     const double scale = hann(i, synth->n_taps) / sqrt(energy);
     if (im) {
@@ -77,7 +75,7 @@ static void add_tone(const struct lw_synth *synth, int filter, int64_t first, in
     const uint64_t step = (uint64_t)centre_turns(synth, filter);
     for (int64_t i = 0; i < count; i++) {
         const uint64_t turns = step * (uint64_t)(first + i) % TURN;
-        const double phase = 2 * PI * (double)turns / TURN;
+        const double phase = 2 * M_PI * (double)turns / TURN;
         double *const sample = line + i * (synth->is_complex ? 2 : 1);
         sample[0] += cos(phase);
         if (synth->is_complex)
@@ -105,7 +103,7 @@ void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first,
 }
 
 /* The impulse response of a low-pass of half width w: sin(2 pi w t) / (pi t). */
-static double sinc_lowpass(double w, double t) { return t == 0 ? 2 * w : sin(2 * PI * w * t) / (PI * t); }
+static double sinc_lowpass(double w, double t) { return t == 0 ? 2 * w : sin(2 * M_PI * w * t) / (M_PI * t); }
 
 /* A low-pass moved to the band's centre. Divided by its sum, it has gain 1 there. */
 static void band_pass(const struct lw_synth *synth, int filter, double *taps)
@@ -118,10 +116,10 @@ static void band_pass(const struct lw_synth *synth, int filter, double *taps)
         const double t = (double)m - (double)(synth->n_taps - 1) / 2;
         const double tap = hann(m, synth->n_taps) * sinc_lowpass(half_width(synth), t) / sum;
         if (synth->is_complex) {
-            taps[2 * m] = tap * cos(2 * PI * centre * t);
-            taps[2 * m + 1] = tap * sin(2 * PI * centre * t);
+            taps[2 * m] = tap * cos(2 * M_PI * centre * t);
+            taps[2 * m + 1] = tap * sin(2 * M_PI * centre * t);
         } else {
-            taps[m] = 2 * tap * cos(2 * PI * centre * t);
+            taps[m] = 2 * tap * cos(2 * M_PI * centre * t);
         }
     }
 }

@@ -7,6 +7,18 @@
 static inline int64_t lw_min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t lw_max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/** Return -1, 0 or 1, as a is less than, equal to or greater than b: for qsort. */
+static inline int lw_compare64(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+/** Return the product of n numbers. */
+static inline int64_t lw_product64(const int64_t *numbers, int n)
+{
+    int64_t product = 1;
+    for (int i = 0; i < n; i++)
+        product *= numbers[i];
+    return product;
+}
+
 /** Return a / b rounded up, for b > 0; never overflows. */
 static inline int64_t lw_divide_up(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 

@@ -93,6 +93,25 @@ void lw_type_numbers(struct lw_type type, const void *samples, int64_t n, double
     }
 }
 
+void lw_type_put(struct lw_type type, void *numbers, int64_t i, double value)
+{
+    const double n_values = ldexp(1, 8 * (int)lw_scalar_bytes(type.scalar));
+    const double low = lw_scalar_is_signed(type.scalar) ? -n_values / 2 : 0;
+    if (lw_scalar_is_integer(type.scalar))
+        value = fmin(fmax(nearbyint(value), low), low + n_values - 1);
+    switch (type.scalar) {
+#define X(name, ctype, text)                                                                   \
+    case name: {                                                                               \
+        const ctype stored = (ctype)value;                                                     \
+        lw_copy_ordered((ctype *)numbers + i, &stored, sizeof stored, type.is_swapped);        \
+        break;                                                                                 \
+    }
+        LW_SCALARS(X)
+#undef X
+    case LW_FLOAT16: break;
+    }
+}
+
 bool lw_scalar_parse(const char *text, enum lw_scalar *out)
 {
     for (int scalar = 0; scalar < LW_N_RESULT_SCALARS; scalar++) {

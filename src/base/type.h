@@ -90,6 +90,10 @@ static inline double lw_type_number(struct lw_type type, const void *samples, in
 /** Convert n stored numbers to float64; a complex sample has two numbers. */
 void lw_type_numbers(struct lw_type type, const void *samples, int64_t n, double *numbers);
 
+/** Store a value as number i of an array, which is not of float16. Integers are rounded to nearest, ties to even, and clipped to
+ * their range. */
+void lw_type_put(struct lw_type type, void *numbers, int64_t i, double value);
+
 /** Count the samples that are not finite once they are converted to `precision`; a complex sample counts once.
  * @param lowest  set to the index of the first non-finite sample, if there is one */
 int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count, int64_t *lowest);

@@ -244,27 +244,26 @@ enum { PEAK_COLUMNS = sizeof peak_columns / sizeof *peak_columns, SOURCE_COLUMNS
 static_assert(sizeof(struct lw_peak_row) == 8 * PEAK_COLUMNS, "a row is as the file has it");
 static_assert(sizeof(struct lw_source_row) == 8 * SOURCE_COLUMNS, "a row is as the file has it");
 
-static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
-
 static int compare_peaks(const void *left, const void *right)
 {
     const struct lw_peak_row *const a = left, *const b = right;
-    const int index = sign(a->index, b->index), channel = sign(a->channel, b->channel);
-    return index ? index : channel ? channel : sign(a->filter, b->filter);
+    const int index = lw_compare64(a->index, b->index), channel = lw_compare64(a->channel, b->channel);
+    return index ? index : channel ? channel : lw_compare64(a->filter, b->filter);
 }
 
 /* Order of rows that wait for the last filters: each channel's together. */
 static int compare_gathered(const void *left, const void *right)
 {
     const struct lw_peak_row *const a = left, *const b = right;
-    return a->channel != b->channel ? sign(a->channel, b->channel) : compare_peaks(left, right);
+    return a->channel != b->channel ? lw_compare64(a->channel, b->channel) : compare_peaks(left, right);
 }
 
 static int compare_sources(const void *left, const void *right)
 {
     const struct lw_source_row *const a = left, *const b = right;
-    const int row = sign(a->row, b->row), image = sign(a->image, b->image), kernel = sign(a->kernel, b->kernel);
-    return row ? row : image ? image : kernel ? kernel : sign(a->column, b->column);
+    const int row = lw_compare64(a->row, b->row), image = lw_compare64(a->image, b->image);
+    const int kernel = lw_compare64(a->kernel, b->kernel);
+    return row ? row : image ? image : kernel ? kernel : lw_compare64(a->column, b->column);
 }
 
 void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)

@@ -228,30 +228,13 @@ int lw_weights_open(struct lw_comm *comm, const struct lw_options *given, const 
 
 /* ---- numbers that engines take ---------------------------------------------------------------------------------------------- */
 
-/* Store a value as number i of a map. */
-static void put(struct lw_type type, void *numbers, int64_t i, double value)
-{
-    switch (type.scalar) {
-#define X(name, ctype, text)                                                                   \
-    case name: {                                                                               \
-        const ctype stored = (ctype)value;                                                     \
-        lw_copy_ordered((ctype *)numbers + i, &stored, sizeof stored, type.is_swapped);        \
-        break;                                                                                 \
-    }
-        LW_SCALARS(X)
-#undef X
-    case LW_FLOAT16:            /* readers give it as float32 */
-        break;
-    }
-}
-
 void lw_weights_convert(const struct lw_job *job, void *numbers, int64_t n)
 {
     const struct lw_type type = job->op.conv2d.map;
     for (int64_t i = 0; job->map_kind == LW_MAP_MASK && i < n; i++)
-        put(type, numbers, i, lw_type_number(type, numbers, i) == 0);
+        lw_type_put(type, numbers, i, lw_type_number(type, numbers, i) == 0);
     for (int64_t i = 0; job->map_kind == LW_MAP_VARIANCE && i < n; i++) {
         const double variance = lw_type_number(type, numbers, i);
-        put(type, numbers, i, variance > 0 ? 1 / variance : 0);
+        lw_type_put(type, numbers, i, variance > 0 ? 1 / variance : 0);
     }
 }

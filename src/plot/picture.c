@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,18 +83,11 @@ int lw_picture_create(const char *name, bool overwrite, struct lw_picture_file *
 
 int lw_picture_copy(const struct lw_picture_file *file, FILE *script, struct lw_error *err)
 {
-    char buffer[1 << 16];
-    size_t length;
-    bool is_good = fflush(script) == 0 && fseeko(script, 0, SEEK_SET) == 0;
-    while (is_good && (length = fread(buffer, 1, sizeof buffer, script)) > 0) {
-        for (const char *at = buffer; is_good && length > 0;) {
-            const ssize_t put = write(file->fd, at, length);
-            is_good = put > 0;
-            at += put > 0 ? put : 0;
-            length -= put > 0 ? (size_t)put : 0;
-        }
-    }
-    return is_good && !ferror(script) ? LW_OK : lw_fail(err, LW_EIO, "cannot write '%s': %s", file->name, strerror(errno));
+    off_t at = 0;
+    ssize_t sent = 1;
+    while (sent > 0)
+        sent = sendfile(file->fd, fileno(script), &at, 1 << 30);
+    return sent == 0 ? LW_OK : lw_fail(err, LW_EIO, "cannot write '%s': %s", file->name, strerror(errno));
 }
 
 /* A file that has appeared under this name meanwhile is replaced only with --overwrite. */

@@ -65,12 +65,6 @@ const struct lw_option lw_plot_options[] = {
     {.name = NULL},
 };
 
-static const char *base_of(const char *name)
-{
-    const char *const slash = strrchr(name, '/');
-    return slash ? slash + 1 : name;
-}
-
 /* ---- the input of a result ----------------------------------------------------------------------------------------- */
 
 /* Find the input's file under the name that the run was given, here or relative to the result's folder. */
@@ -136,7 +130,7 @@ static bool is_bank(const struct lw_plot_subject *subject)
 {
     const struct lw_dataset_info *const info = &subject->info;
     return info->n_dims <= 2 && (strcmp(lw_subject_dimension(subject, info->n_dims - 1), "tap") == 0 ||
-                                 strcmp(base_of(info->path), "taps") == 0);
+                                 strcmp(lw_last_part(info->path), "taps") == 0);
 }
 
 static int choose_table(const struct lw_plot_subject *subject, enum lw_plot_kind *kind, struct lw_error *err)
@@ -219,7 +213,7 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
     struct lw_picture_file file = {.fd = -1};
     int rc;
     const char *const given = lw_options_text(plot->given, "title");
-    const struct lw_name name = lw_name_of(base_of(plot->subject.info.file), plot->subject.info.path);
+    const struct lw_name name = lw_name_of(lw_last_part(plot->subject.info.file), plot->subject.info.path);
     snprintf(title, sizeof title, "%s", given ? given : name.text);
     const size_t length = strlen(title);
     if (!given && plot->n_files > 1)
@@ -281,8 +275,8 @@ static int plot_alone(const char *name, const struct lw_subject_hints *hints, co
     if ((rc = read_options(&plot, err)) || (rc = lw_subject_open(name, hints, &plot.subject, err)))
         goto done;
     /* The default name for survey.h5:/strain/raw is survey.strain-raw.png. */
-    const char *const file = plot.subject.info.file, *const dot = strrchr(base_of(file), '.');
-    const size_t length = dot && dot != base_of(file) ? (size_t)(dot - file) : strlen(file);
+    const char *const file = plot.subject.info.file, *const dot = strrchr(lw_last_part(file), '.');
+    const size_t length = dot && dot != lw_last_part(file) ? (size_t)(dot - file) : strlen(file);
     const char *const path = plot.subject.info.path + strspn(plot.subject.info.path, "/");
     snprintf(made, sizeof made, "%.*s%s%s.png", (int)length, file, path[0] ? "." : "", path);
     for (char *at = made + length; *at; at++)

@@ -1,9 +1,9 @@
 #include "plot/raster.h"
 
 #include "base/integers.h"
+#include "base/select.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 void lw_raster_clear(const struct lw_raster *raster)
 {
@@ -102,12 +102,6 @@ void lw_thinning_block(const struct lw_thinning *t, int64_t b, int64_t *first, i
 
 /* ---- colours ------------------------------------------------------------------------------------------------------- */
 
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 struct lw_colours lw_colours_choose(double *values, int64_t n, bool is_log)
 {
     int64_t kept = 0;
@@ -120,8 +114,8 @@ struct lw_colours lw_colours_choose(double *values, int64_t n, bool is_log)
     }
     if (kept == 0)
         return (struct lw_colours){.low = is_log ? 0.1 : 0, .high = 1};
-    qsort(values, (size_t)kept, sizeof *values, compare);
-    struct lw_colours c = {.low = values[(kept - 1) / 100], .high = values[kept - 1 - (kept - 1) / 100]};
+    const int64_t one = (kept - 1) / 100;       /* a percentile */
+    struct lw_colours c = {.low = lw_select(values, kept, one), .high = lw_select(values, kept, kept - 1 - one)};
     const double size = fmax(-c.low, c.high);
     c.is_signed = !is_log && c.low < -size / 3 && c.high > size / 3;
     if (c.is_signed) {

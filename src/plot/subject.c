@@ -339,7 +339,7 @@ void lw_subject_label_y(const struct lw_plot_subject *subject, struct lw_plot_ax
 /* The values' name is the file's long_name, else the dataset's name if that begins with a letter, else "value". */
 const char *lw_subject_label_values(const struct lw_plot_subject *subject, const char *what, char *text, size_t size)
 {
-    const char *const slash = strrchr(subject->info.path, '/'), *const name = slash ? slash + 1 : subject->info.path;
+    const char *const name = lw_last_part(subject->info.path);
     const char *const said = lw_said_text(&subject->notes->dataset, "long_name");
     const char *const quantity = said[0] ? said : isalpha((unsigned char)name[0]) ? name : "value";
     const char *const unit = subject->info.axis.unit;

@@ -47,8 +47,7 @@ static int find_stem(const char *group, char stem[LW_MAX_PATH], struct lw_error 
     const int rc = lw_object_parse(name, &object, err);
     if (rc)
         return rc;
-    const char *const slash = strrchr(object.file, '/'), *const base = slash ? slash + 1 : object.file;
-    const char *const dot = strrchr(base, '.');
+    const char *const base = lw_last_part(object.file), *const dot = strrchr(base, '.');
     const char *const stretch = strrchr(object.path, '#');
     const bool is_number = stretch && stretch[1] && strspn(stretch + 1, "0123456789") == strlen(stretch + 1);
     snprintf(stem, LW_MAX_PATH, "%.*s%s%s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base, is_number ? "-" : "",

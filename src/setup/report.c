@@ -1,10 +1,10 @@
 #include "setup/report.h"
 
 #include "base/memory.h"
+#include "base/select.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES], struct lw_error *err)
@@ -25,12 +25,6 @@ void lw_report_close(struct lw_report *report)
 
 double lw_report_elapsed(const struct lw_report *report) { return lw_now() - report->started; }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Log the times of one stage. @return  the maximum over ranks, in seconds */
 static double log_stage(const struct lw_report *report, int stage)
 {
@@ -38,10 +32,10 @@ static double log_stage(const struct lw_report *report, int stage)
     double column[size];
     for (int rank = 0; rank < size; rank++)
         column[rank] = report->all_seconds[rank * LW_REPORT_STAGES + stage];
-    qsort(column, (size_t)size, sizeof *column, compare);
-    lw_log_info("%-8s %8.3f s  %8.3f s  %8.3f s   (minimum, median, maximum over ranks)", report->stages[stage], column[0],
-                column[size / 2], column[size - 1]);
-    return column[size - 1];
+    const double most = lw_select(column, size, size - 1);
+    lw_log_info("%-8s %8.3f s  %8.3f s  %8.3f s   (minimum, median, maximum over ranks)", report->stages[stage],
+                lw_select(column, size, 0), lw_select(column, size, size / 2), most);
+    return most;
 }
 
 static int find_longest(const struct lw_report *report, const double seconds[LW_REPORT_STAGES])

@@ -272,7 +272,7 @@ static bool is_among(const char *const *endings, size_t n, const char *ending)
 
 const char *lw_setup_ending(const char *name)
 {
-    const char *const slash = strrchr(name, '/'), *const base = slash ? slash + 1 : name, *const dot = strrchr(base, '.');
+    const char *const dot = strrchr(lw_last_part(name), '.');
     const bool is_known =
         dot && (is_among(hdf5, sizeof hdf5 / sizeof *hdf5, dot) || is_among(fits, sizeof fits / sizeof *fits, dot) ||
                 is_among(others, sizeof others / sizeof *others, dot));

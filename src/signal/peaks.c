@@ -1,5 +1,7 @@
 #include "signal/peaks.h"
 
+#include "base/integers.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,28 +14,27 @@ double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *
 
 /* ---- orders -------------------------------------------------------------------------------------------------------- */
 
-static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
-
 /* Orders for qsort, along the axis within each run (defined below). A run has one filter or, with compare_by_index, all filters. */
 static int compare_by_filter(const void *left, const void *right)
 {
     const struct lw_crossing *const a = left, *const b = right;
-    const int channel = sign(a->channel, b->channel), filter = sign(a->filter, b->filter);
-    return channel ? channel : filter ? filter : sign(a->index, b->index);
+    const int channel = lw_compare64(a->channel, b->channel), filter = lw_compare64(a->filter, b->filter);
+    return channel ? channel : filter ? filter : lw_compare64(a->index, b->index);
 }
 
 static int compare_by_index(const void *left, const void *right)
 {
     const struct lw_crossing *const a = left, *const b = right;
-    const int channel = sign(a->channel, b->channel), index = sign(a->index, b->index);
-    return channel ? channel : index ? index : sign(a->filter, b->filter);
+    const int channel = lw_compare64(a->channel, b->channel), index = lw_compare64(a->index, b->index);
+    return channel ? channel : index ? index : lw_compare64(a->filter, b->filter);
 }
 
 int lw_peaks_compare(const void *left, const void *right)
 {
     const struct lw_peak *const a = left, *const b = right;
-    const int index = sign(a->index, b->index), channel = sign(a->channel, b->channel), filter = sign(a->filter, b->filter);
-    return index ? index : channel ? channel : filter ? filter : sign(a->column, b->column);
+    const int index = lw_compare64(a->index, b->index), channel = lw_compare64(a->channel, b->channel);
+    const int filter = lw_compare64(a->filter, b->filter);
+    return index ? index : channel ? channel : filter ? filter : lw_compare64(a->column, b->column);
 }
 
 /* ---- a run: crossings that are compared with each other --------------------------------------------------------------- */
@@ -96,8 +97,8 @@ static int64_t low(int64_t joined) { return joined & ((1 << LOW_BITS) - 1); }
 static int compare_cells(const void *left, const void *right)
 {
     const struct lw_peak *const a = left, *const b = right;
-    const int channel = sign(a->channel, b->channel), row = sign(a->filter, b->filter);
-    return channel ? channel : row ? row : sign(a->cluster_size, b->cluster_size);
+    const int channel = lw_compare64(a->channel, b->channel), row = lw_compare64(a->filter, b->filter);
+    return channel ? channel : row ? row : lw_compare64(a->cluster_size, b->cluster_size);
 }
 
 static bool is_stronger_pixel(const struct lw_peak *a, const struct lw_peak *b)

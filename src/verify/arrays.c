@@ -353,9 +353,7 @@ int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, 
     const struct lw_writer_dataset *const dataset = &product->dataset;
     struct lw_verify_row *const report = lw_verify_add_row(verify, dataset->path);
     struct stored stored;
-    int64_t n = 1;
-    for (int d = 0; d < dataset->n_dims; d++)
-        n *= dataset->dims[d];
+    const int64_t n = lw_product64(dataset->dims, dataset->n_dims);
     const double same = product->mesh ? same_map : verify->job.whitening ? same_whitened_taps : same_taps;
     const double allowed = same * largest_given(product, n);
     const struct lw_verify_deck deck = lw_verify_shuffle(verify, n);

@@ -122,9 +122,7 @@ static int take_numbers(struct lw_verify *verify, const char *path, double *valu
     struct lw_dataset_info info;
     double *numbers = NULL;
     int rc = lw_reader_read_numbers(verify->comm, lw_verify_name(verify, path).text, 3, &info, &numbers, err);
-    int64_t found = rc ? 0 : 1;
-    for (int d = 0; rc == LW_OK && d < info.n_dims; d++)
-        found *= info.dims[d];
+    const int64_t found = rc ? 0 : lw_product64(info.dims, info.n_dims);
     if (rc == LW_OK && (found != n || info.type.is_complex))
         rc = lw_fail(err, LW_EDATA, "%s of the result has %" PRId64 " numbers instead of %" PRId64, path, found, n);
     if (rc == LW_OK)

@@ -91,14 +91,6 @@ static int64_t number_of(const struct lw_notes *notes, const char *name)
     return value >= 1 && value < 0x1p53 ? (int64_t)value : 0;
 }
 
-static int64_t product_of(const int64_t *dims, int n)
-{
-    int64_t product = 1;
-    for (int d = 0; d < n; d++)
-        product *= dims[d];
-    return product;
-}
-
 /* Find array->shape. @return  false: array and checksums do not fit each other */
 static bool find_shape(struct array *array)
 {
@@ -118,10 +110,11 @@ static bool find_shape(struct array *array)
         .channel_unit = number_of(sums, "block_channels"), .rate = (int)number_of(sums, "elements_per_output"),
         .every = number_of(sums, "outputs_per_element"), .width = notes->n_dims > sums->n_dims ? notes->dims[notes->n_dims - 1] : 1,
     };
-    const int64_t length = notes->dims[array->block], n = product_of(notes->dims, notes->n_dims), blocks = sums->dims[array->block];
+    const int64_t length = notes->dims[array->block], blocks = sums->dims[array->block];
+    const int64_t n = lw_product64(notes->dims, notes->n_dims);
     if (shape->unit == 0 || shape->channel_unit == 0 || shape->rate == 0 || shape->every == 0 || n == 0 || notes->bytes % n != 0)
         return false;
-    array->n_sums = product_of(sums->dims, sums->n_dims);
+    array->n_sums = lw_product64(sums->dims, sums->n_dims);
     shape->value_bytes = notes->bytes / n;
     shape->n_outputs = lw_min64(shape->rate > 1 ? (length - 1) / shape->rate + 1 : length * shape->every, blocks * shape->unit);
     return shape->value_bytes <= 16 && blocks == lw_sums_blocks(shape, shape->n_outputs) &&

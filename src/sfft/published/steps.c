@@ -1,5 +1,6 @@
 #include "sfft/published/steps.h"
 
+#include "base/integers.h"
 #include "base/select.h"
 #include "sfft/number.h"
 
@@ -145,8 +146,7 @@ static void walk_bucket(struct walk *walk, const struct lw_sfft_stage *loop, con
 
 static int by_value(const void *a, const void *b)
 {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    return lw_compare64(*(const int64_t *)a, *(const int64_t *)b);
 }
 
 void lw_published_vote(struct lw_published_ballot *ballot, const struct lw_sfft_stage *loop,

@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/select.h"
 #include "sfft/number.h"
 
 #include <complex.h>
@@ -127,12 +128,6 @@ static double complex hann_at(const struct fit *fit, int64_t f)
     return coefficient(fit, f) / 2 - (coefficient(fit, f - 1) + coefficient(fit, f + 1)) / 4;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Return the noise, from the median of coefficients all over the spectrum: a few tones hardly raise the median. */
 static double measure_noise(const struct fit *fit)
 {
@@ -141,8 +136,7 @@ static double measure_noise(const struct fit *fit)
     const int64_t n = lw_sfft_n_frequencies(fit->spec), count = lw_min64(n, NOISE_BINS);
     for (int64_t i = 0; i < count; i++)
         energies[i] = square(hann_at(fit, (int64_t)((double)i / (double)count * (double)n)));
-    qsort(energies, (size_t)count, sizeof *energies, compare_numbers);
-    return energies[count / 2] / median_of_exponential / hann_noise;
+    return lw_select(energies, count, count / 2) / median_of_exponential / hann_noise;
 }
 
 /* Find the strongest peaks, strongest first. @return  number of peaks */

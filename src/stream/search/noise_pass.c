@@ -2,11 +2,11 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/select.h"
 #include "resume/stop.h"
 #include "stream/search/mask.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Most blocks in progress at a time. */
 enum { MOST_DEPTH = 4 };
@@ -204,12 +204,6 @@ int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t
 
 /* ---- medians ------------------------------------------------------------------------------------------------------- */
 
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 double lw_noise_pass_median(const struct lw_noise_pass *pass, int64_t n_channels, int64_t pair, double *values, int64_t *n)
 {
     const int64_t pairs = lw_noise_pass_pairs(pass, n_channels), rows = pass->n_ranks * lw_noise_pass_rows(pass);
@@ -219,6 +213,5 @@ double lw_noise_pass_median(const struct lw_noise_pass *pass, int64_t n_channels
         if (value >= 0 && isfinite(value))
             values[(*n)++] = value;
     }
-    qsort(values, (size_t)*n, sizeof *values, compare);
-    return *n > 0 ? (values[(*n - 1) / 2] + values[*n / 2]) / 2 : 0;
+    return *n > 0 ? (lw_select(values, *n, (*n - 1) / 2) + lw_select(values, *n, *n / 2)) / 2 : 0;
 }
