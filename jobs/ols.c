@@ -8,6 +8,7 @@
 #include "jobs/filters/asked.h"
 #include "jobs/filters/whitening.h"
 #include "jobs/jobs.h"
+#include "jobs/ols_array.h"
 #include "jobs/ols_filters.h"
 #include "jobs/synth/synth.h"
 #include "signal/convolution.h"
@@ -21,10 +22,12 @@
 
 static const struct lw_option options[] = {
     {.name = "filters", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
-     .help = "Filter bank: taps as [M] or [F x M]. They are real or complex; [M x 1] is one filter, too. Instead, one of the "
-             "next four options makes the filters: one of the five is required."},
+     .help = "Filter bank: taps as [M], [F x M] or [F x C x M]. The last has taps of its own for each channel of the input. Taps "
+             "are real or complex; [M x 1] is one filter, too. Instead, one of the next four options makes the filters: one of the "
+             "five is required."},
     LW_ASKED_OPTIONS,
     LW_WHITENING_OPTIONS,
+    LW_OLS_ARRAY_OPTIONS,
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
      .help = "Part of the convolution to keep. full: all n+M-1 outputs. same: the central n; output i is output i+(M-1)/2 of "
              "full. valid: the n-M+1 that need no sample beyond the ends."},
@@ -64,6 +67,9 @@ static const struct lw_option options[] = {
         "output", "outputs of the same channel and filter", "channel and filter", "peaks and best",
         "positive with --boxcar W,baseline=LENGTH, and for input that a result's --post made power or amplitude; else both",
         "", ""),
+    {.name = "noise-unit", .kind = LW_OPTION_CHOICE, .choices = "sigma|mad", .fallback = "sigma", .is_rare = true,
+     .help = "Unit of --threshold. mad is the median absolute deviation of the noise, 0.67449 sigma: --threshold 8 --noise-unit "
+             "mad is --threshold 5.396. The column snr has sigma."},
     {.name = "cluster-filters", .kind = LW_OPTION_FLAG, .within = "cluster", .word = "filters",
      .help = "peaks of all filters of a channel compete."},
     {.name = "mask", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
@@ -98,13 +104,16 @@ static_assert(LW_BOUNDARY_ZERO == 0 && LW_BOUNDARY_EDGE == 1 && LW_BOUNDARY_WRAP
 static int choose_outputs(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
-    const int64_t n_taps = job->op.ols.n_taps;
+    const struct lw_shifts *const sums = lw_op_sums(&job->op);
+    const int64_t n_taps = job->op.ols.n_taps, all = n_taps + (sums ? sums->before + sums->after : 0);
+    const int64_t of_same = lw_middle_tap(n_taps) + (sums ? sums->after : 0);
+    const int64_t look_ahead = mode == LW_MODE_SAME ? of_same : lw_mode_look_ahead(mode, all);
     int rc;
     job->boundary = (enum lw_boundary)lw_options_choice(given, "boundary");
     if (mode != LW_MODE_SAME && job->boundary != LW_BOUNDARY_ZERO)
         return lw_fail(err, LW_EUSAGE, "--boundary %s goes with --mode same only, not with --mode %s",
                        lw_boundary_text(job->boundary), lw_mode_text(mode));
-    if ((rc = lw_job_choose_outputs(given, mode, n_taps, lw_mode_look_ahead(mode, n_taps), job, err)))
+    if ((rc = lw_job_choose_outputs(given, mode, all, look_ahead, job, err)))
         return rc;
     job->look_ahead += lw_post_reach(job->op.ols.post).after;
     return lw_post_check(job->op.ols.post, job->n_outputs, err);
@@ -118,9 +127,13 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
         {"filtered", LW_FILTERED}, {"peaks", LW_PEAKS}, {"best", LW_BEST}, {"blocks", LW_BLOCKS}, {0},
     };
     struct lw_ols_spec *const ols = &job->op.ols;
+    static const double mad = 0.67449;          /* median of |y| in units of sigma, for normally distributed y */
     int rc;
     if ((rc = lw_search_choose(given, words, job, &ols->search, err)) || (rc = lw_search_choose_blocks(given, &ols->search, err)))
         return rc;
+    if (lw_options_choice(given, "noise-unit") > 0 && !(ols->search.products & LW_PEAKS))
+        return lw_fail(err, LW_EUSAGE, "--noise-unit mad goes with --products peaks only");
+    ols->search.threshold *= lw_options_choice(given, "noise-unit") > 0 ? mad : 1;
     /* Only /filtered may be interpolated or changed. Decimation is allowed: the search takes the series before decimation. */
     const bool searches = lw_search_is_needed(&ols->search);
     if (searches && lw_post_rate(ols->post) > 1)
@@ -180,7 +193,8 @@ static int choose_stretches(const struct lw_options *given, struct lw_job *job, 
 
 /* ---- result -------------------------------------------------------------------------------------------------------- */
 
-/* Add an array product: the input's dimensions with `length` places on the axis, behind a dimension `filter` if has_filter_dim. */
+/* Add an array product: the input's dimensions with `length` places on the axis, behind a dimension `filter` if has_filter_dim. A
+ * stack has no channels; beams take their place, before the axis. */
 static struct lw_product *add_array(const struct lw_dataset_info *input, const char *path, struct lw_type type, bool has_filter_dim,
                                     int64_t length, struct lw_job *job)
 {
@@ -192,7 +206,18 @@ static struct lw_product *add_array(const struct lw_dataset_info *input, const c
         result->dim_names[result->n_dims] = "filter";
         result->dims[result->n_dims++] = job->op.ols.n_filters;
     }
-    product->channel_dim = -1;
+    product->channel_dim = product->axis_dim = -1;
+    if (job->op.ols.beams) {
+        product->channel_dim = result->n_dims;
+        result->dim_names[result->n_dims] = job->array->trial;
+        result->dims[result->n_dims++] = job->op.n_channels;
+    }
+    if (lw_op_sums_channels(&job->op)) {
+        product->axis_dim = result->n_dims;
+        result->dim_names[result->n_dims] = "time";
+        result->dims[result->n_dims++] = length;
+        return product;
+    }
     for (int d = 0; d < input->n_dims; d++) {
         const bool is_axis = d == job->view.axis;
         *(is_axis ? &product->axis_dim : &product->channel_dim) = result->n_dims;
@@ -202,8 +227,12 @@ static struct lw_product *add_array(const struct lw_dataset_info *input, const c
     return product;
 }
 
-/* Return the unit of the outputs; "": not known. Outputs of whitened filters are signal-to-noise ratios. */
-static const char *unit_of(const struct lw_job *job) { return job->whitening ? "1" : job->inputs[0].axis.unit; }
+/* Return the unit of the outputs; "": not known. Outputs of whitened filters are signal-to-noise ratios, and normalized ones
+ * correlation coefficients. */
+static const char *unit_of(const struct lw_job *job)
+{
+    return job->whitening || job->op.ols.normalize != LW_NORMALIZE_NONE ? "1" : job->inputs[0].axis.unit;
+}
 
 /* Describe the axis of a product with one output for each `every` samples of the series, or with `rate` outputs for each sample. */
 static void describe_axis(const struct lw_options *given, const struct lw_job *job, int rate, int64_t every,
@@ -228,7 +257,8 @@ static void describe_axis(const struct lw_options *given, const struct lw_job *j
         lw_product_note_real(product, "start_time", first == 0 ? axis->start : axis->start + (double)first / axis->sample_rate_hz);
         lw_product_note_text(product, "start_unit", axis->start_unit);
     }
-    if (job->inputs[0].n_dims > 1) {
+    lw_ols_describe_array(given, job, product);
+    if (job->inputs[0].n_dims > 1 && !lw_op_sums_channels(&job->op)) {
         lw_product_note_int(product, "first_channel", job->view.channels.begin);
         lw_product_note_int(product, "channel_step", job->view.channels.step);
     }
@@ -324,6 +354,7 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
              ols->n_filters, ols->n_filters == 1 ? "" : "s", ols->n_taps, ols->taps_complex ? "complex" : "real", whitened,
              lw_mode_text(mode), lw_boundary_text(job->boundary), lw_options_flag(given, "correlate") ? ", correlation" : "",
              job->reference_tap);
+    lw_ols_summarize_array(given, job, job->summary, sizeof job->summary);
     lw_post_describe(ols->post, job->summary, sizeof job->summary);
     lw_search_describe(&ols->search, "outputs", "filter", job->summary, sizeof job->summary);
 }
@@ -336,8 +367,8 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, struct 
     job->op.input = input->type;
     struct lw_ols_spec *const ols = &job->op.ols;
     int rc;
-    if ((rc = lw_job_choose_view(given, input, job, err)) ||
-        (rc = lw_ols_get_filters(given, comm, pool, job, err)) ||
+    if ((rc = lw_ols_check_array(given, err)) || (rc = lw_job_choose_view(given, input, job, err)) ||
+        (rc = lw_ols_get_filters(given, comm, pool, job, err)) || (rc = lw_ols_choose_array(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, lw_op_is_complex(&job->op) && !lw_post_has(ols->post, LW_POST_REAL), &job->op,
                                         err)) ||
         (rc = choose_search(given, job, err)) || (rc = choose_outputs(given, job, err)) ||

@@ -7,6 +7,7 @@
 #include "job/coordinates.h"
 #include "jobs/filters/asked.h"
 #include "jobs/filters/whitening.h"
+#include "jobs/ols_array.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
@@ -70,27 +71,50 @@ static bool holds_whole(const struct lw_options *given, struct lw_comm *comm, co
     return fits;
 }
 
+/* Find the channels of a bank [filter x channel x tap] that this run takes.
+ * @param its  set to them; NULL: the bank has no channels */
+static int find_channels(const struct lw_options *given, struct lw_comm *comm, const struct lw_job *job, struct lw_range *channels,
+                         const struct lw_range **its, struct lw_error *err)
+{
+    struct lw_dataset_info info;
+    const int rc = lw_reader_examine_numbers(comm, lw_options_text(given, "filters"), 3, &info, err);
+    *its = NULL;
+    if (rc || info.n_dims < 3)
+        return rc;
+    const int64_t all = lw_ols_all_channels(job);
+    if (all > 1 && lw_ols_find_channels(job, info.dims[1], channels))
+        *its = channels;
+    else if (info.dims[0] > 1 && info.dims[1] > 1 && info.dims[2] > 1)
+        return lw_fail(err, LW_EDATA, "the filters in %.600s are for %" PRId64 " channels, but the input has %" PRId64 ": give "
+                       "[filter x channel x tap] for these, or [filter x tap] for all channels", lw_dataset_name(&info).text,
+                       info.dims[1], all);
+    return LW_OK;
+}
+
 /* Read the filters of --filters. @param reference  set as by find_reference, on every rank */
 static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_pool *pool, struct lw_job *job,
                         int64_t *reference, struct lw_error *err)
 {
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    int rc = lw_whole_open(comm, pool, lw_options_text(given, "filters"), 2, &job->bank, err);
-    if (rc)
+    const struct lw_range *its = NULL;
+    struct lw_range channels = {0};
+    int rc = find_channels(given, comm, job, &channels, &its, err);
+    if (rc || (rc = lw_whole_open(comm, pool, lw_options_text(given, "filters"), its, &job->bank, err)))
         return rc;
     *info = job->bank.info;
     job->input_names[job->n_inputs++] = "filters";
 
     struct lw_ols_spec *const ols = &job->op.ols;
     const bool is_column = info->n_dims == 2 && info->dims[1] == 1;
-    const int64_t n_filters = info->n_dims == 2 && !is_column ? info->dims[0] : 1;
+    const int64_t n_filters = info->n_dims > 1 && !is_column ? info->dims[0] : 1;
     if (n_filters > MAX_FILTERS)
         return lw_fail(err, LW_EDATA, "%s holds %" PRId64 " filters, at most %d are possible", lw_dataset_name(info).text,
                        n_filters, MAX_FILTERS);
     ols->n_filters = (int)n_filters;
     ols->n_taps = is_column ? info->dims[0] : info->dims[info->n_dims - 1];
     ols->taps_complex = info->type.is_complex;
-    job->has_filter_dim = info->n_dims == 2;
+    ols->own_taps = info->n_dims == 3 && job->op.n_channels > 1;
+    job->has_filter_dim = info->n_dims >= 2;
     const bool has_time = info->metadata_axis >= 0 || info->axis.has_start || info->axis.scale != LW_TIME_UNKNOWN;
     if (lw_comm_rank(comm) == 0 && n_filters > 1 && (has_time || n_filters > ols->n_taps))
         lw_log_warn("--filters %.600s looks like a record rather than a bank of filters: it has %s; it is taken as %d filters of "
@@ -207,6 +231,7 @@ void lw_ols_release(struct lw_job *job)
     }
     lw_free(job->made);
     job->made = NULL;
+    lw_ols_release_array(job);
     lw_whitening_release(job);
     lw_job_release_taps(job);
 }

@@ -13,22 +13,49 @@
 
 static bool is_same_shape(const struct lw_dataset_info *a, const struct lw_dataset_info *b)
 {
-    return a->n_dims == b->n_dims && memcmp(a->dims, b->dims, (size_t)a->n_dims * sizeof *a->dims) == 0 && a->n_dims <= 2;
+    return a->n_dims == b->n_dims && memcmp(a->dims, b->dims, (size_t)a->n_dims * sizeof *a->dims) == 0;
+}
+
+static bool has_channels(const struct lw_whole *whole) { return whole->info.n_dims == 3; }
+
+static int64_t n_channels(const struct lw_whole *whole)
+{
+    return lw_divide_up(whole->channels.end - whole->channels.begin, whole->channels.step);
 }
 
 static int select_rows(const struct lw_whole *whole, struct lw_error *err)
 {
-    const struct lw_view_spec view = {
-        .axis = whole->info.n_dims - 1, .count = whole->row, .channels = {0, whole->rows, 1}, .max_axis = whole->row,
+    struct lw_view_spec view = {
+        .axis = whole->info.n_dims - 1, .count = whole->row, .channels = {0, whole->rows, 1},
         .max_channels = lw_min64(whole->at_once, whole->rows), .chunks = LW_CHUNKS_WHOLE,
     };
+    if (has_channels(whole)) {
+        view.axis = 1;
+        view.has_rows = true;
+        view.start = whole->channels.begin;
+        view.count = whole->channels.end - whole->channels.begin;
+    }
+    view.max_axis = view.count;
     return lw_reader_select(whole->reader, &view, err);
 }
 
 static int begin_rows(const struct lw_whole *whole, int64_t first, int64_t n, char *into, struct lw_error *err)
 {
-    const struct lw_slab slab = {.count = whole->row, .channel = first, .n_channels = n, .into = into, .into_axis = whole->row};
+    const int64_t length = has_channels(whole) ? n_channels(whole) : whole->row;
+    const struct lw_slab slab = {.count = length, .channel = first, .n_channels = n, .into = into, .into_axis = length};
     return lw_reader_begin(whole->reader, &slab, err);
+}
+
+/* Return whether the channels of a row lie apart, so that each is read by itself. */
+static bool are_apart(const struct lw_whole *whole) { return has_channels(whole) && whole->channels.step > 1; }
+
+static int read_apart(const struct lw_whole *whole, int64_t first, int64_t n, char *into, struct lw_error *err)
+{
+    struct lw_slab slab = {.count = 1, .channel = first, .n_channels = n, .into = into, .into_axis = n_channels(whole)};
+    int rc = LW_OK;
+    for (; rc == LW_OK && slab.into_first < slab.into_axis; slab.into_first++, slab.first += whole->channels.step)
+        rc = lw_reader_read(whole->reader, &slab, err);
+    return rc;
 }
 
 /* Read rows [begin, end). @param into  memory of row `begin` */
@@ -37,7 +64,9 @@ static int read_rows(const struct lw_whole *whole, int64_t begin, int64_t end, c
     const int64_t row_bytes = lw_whole_row_bytes(whole), most = whole->at_once;
     int rc = begin < end ? select_rows(whole, err) : LW_OK;
     for (int64_t at = begin; rc == LW_OK && at < end; at += most) {
-        rc = begin_rows(whole, at, lw_min64(most, end - at), into + (at - begin) * row_bytes, err);
+        char *const its = into + (at - begin) * row_bytes;
+        const int64_t n = lw_min64(most, end - at);
+        rc = are_apart(whole) ? read_apart(whole, at, n, its, err) : begin_rows(whole, at, n, its, err);
         const int end_rc = lw_reader_end(whole->reader, rc ? NULL : err);
         rc = rc ? rc : end_rc;
     }
@@ -58,6 +87,17 @@ static void complete(struct lw_whole *whole)
     whole->n = whole->rows;
 }
 
+/* Move the chosen channels of each row together, over all numbers of the dataset. */
+static void choose_numbers(const struct lw_whole *whole, char *values)
+{
+    const struct lw_dataset_info *const info = &whole->info;
+    const size_t piece = (size_t)info->dims[2] * lw_type_bytes(whole->type);
+    char *into = values;
+    for (int64_t row = 0; row < whole->rows; row++)
+        for (int64_t c = whole->channels.begin; c < whole->channels.end; c += whole->channels.step, into += piece)
+            memmove(into, values + (size_t)(row * info->dims[1] + c) * piece, piece);
+}
+
 /* Read the numbers of a type that no sample has, as float64. */
 static int read_numbers(struct lw_comm *comm, const char *name, int most_dims, struct lw_whole *out, struct lw_error *err)
 {
@@ -65,6 +105,8 @@ static int read_numbers(struct lw_comm *comm, const char *name, int most_dims, s
     int64_t begin, end;
     int rc = lw_reader_read_numbers(comm, name, most_dims, &out->info, &values, err);
     out->type = (struct lw_type){.scalar = LW_FLOAT64, .is_complex = out->info.type.is_complex};
+    if (rc == LW_OK && has_channels(out))
+        choose_numbers(out, (char *)values);
     if (rc == LW_OK && (rc = create_memory(comm, out, err)) == LW_OK) {
         lw_shared_part(&out->memory, &begin, &end);
         const size_t row_bytes = (size_t)out->memory.row_bytes;
@@ -76,18 +118,23 @@ static int read_numbers(struct lw_comm *comm, const char *name, int most_dims, s
     return rc;
 }
 
-int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, int most_dims, struct lw_whole *out,
-                  struct lw_error *err)
+int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, const struct lw_range *channels,
+                  struct lw_whole *out, struct lw_error *err)
 {
     struct lw_reader *reader = NULL;
     struct lw_error unread = {0};
+    const int most_dims = channels ? 3 : 2;
     *out = (struct lw_whole){0};
     const int rc = lw_reader_examine_numbers(comm, name, most_dims, &out->info, err);
     if (rc)
         return rc;
     const struct lw_dataset_info *const info = &out->info;
-    out->rows = lw_product64(info->dims, info->n_dims - 1);
+    out->rows = info->n_dims > 1 ? info->dims[0] : 1;
     out->row = info->dims[info->n_dims - 1];
+    if (has_channels(out)) {
+        out->channels = *channels;
+        out->row *= n_channels(out);
+    }
     const int opened = lw_reader_open_one(comm, name, most_dims, LW_DOUBLE, &reader, &unread);
     if (opened == LW_ESYSTEM) {
         *err = unread;
@@ -160,7 +207,7 @@ int lw_whole_reserve_ahead(struct lw_whole *whole, int64_t most_rows, struct lw_
 
 void lw_whole_expect(struct lw_whole *whole, int64_t first, int64_t n)
 {
-    if (!whole->ahead.rows || n > whole->ahead.most)
+    if (!whole->ahead.rows || n > whole->ahead.most || are_apart(whole))
         return;
     end_ahead(whole);
     if (whole->ahead.first != first || whole->ahead.n != n)

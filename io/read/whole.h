@@ -11,7 +11,8 @@
 struct lw_whole {
     struct lw_dataset_info info;        /* description of the dataset as it is stored */
     struct lw_type type;                /* type of the rows in memory; the reader's type, or float64 */
-    int64_t rows, row;                  /* all dimensions but the last; values of a row, the last dimension */
+    int64_t rows, row;                  /* rows of the first dimension, or one; values of a row */
+    struct lw_range channels;           /* elements of the second of 3 dimensions that rows have */
     int64_t at_once;                    /* rows of one read; tests make them fewer */
     const void *data;                   /* rows [first, first + n) in memory; every rank must leave them as they are */
     int64_t first, n;
@@ -27,11 +28,12 @@ struct lw_whole {
     } ahead;
 };
 
-/** Open a dataset of 1 to `most_dims` dimensions. Types that are no type of samples are given as float64; such datasets are held at
- * once. Errors: those of lw_reader_read_numbers. Collective.
- * @param pool  threads that read, borrowed until release; NULL: the format's library reads */
-int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, int most_dims, struct lw_whole *out,
-                  struct lw_error *err);
+/** Open a dataset of 1 to 3 dimensions; of several the first counts rows. Types that are no type of samples are given as float64;
+ * such datasets are held at once. Errors: those of lw_reader_read_numbers. Collective.
+ * @param pool      threads that read, borrowed until release; NULL: the format's library reads
+ * @param channels  elements of the second of 3 dimensions that rows shall have; NULL: at most 2 dimensions are legal */
+int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, const struct lw_range *channels,
+                  struct lw_whole *out, struct lw_error *err);
 
 /** Return the bytes of a row, and of all rows. */
 int64_t lw_whole_row_bytes(const struct lw_whole *whole);

@@ -223,21 +223,26 @@ int64_t lw_op_width(const struct lw_op_spec *spec) { return filtering_of(spec).w
 
 bool lw_op_has_pixels(const struct lw_op_spec *spec) { return filtering_of(spec).has_pixels; }
 
-static const struct lw_shifts *sums_of(const struct lw_op_spec *spec)
+const struct lw_shifts *lw_op_sums(const struct lw_op_spec *spec)
 {
     return spec->kind != LW_OP_OLS ? NULL : spec->ols.beams ? spec->ols.beams : spec->ols.stacks;
 }
 
-bool lw_op_sums_channels(const struct lw_op_spec *spec) { return sums_of(spec) != NULL; }
+bool lw_op_sums_channels(const struct lw_op_spec *spec) { return lw_op_sums(spec) != NULL; }
 
 int64_t lw_op_inputs(const struct lw_op_spec *spec, int64_t n_channels)
 {
-    return sums_of(spec) ? sums_of(spec)->n_inputs : n_channels;
+    return lw_op_sums(spec) ? lw_op_sums(spec)->n_inputs : n_channels;
+}
+
+int64_t lw_op_filter_values(const struct lw_op_spec *spec)
+{
+    return spec->ols.n_taps * (spec->ols.own_taps ? lw_op_inputs(spec, spec->n_channels) : 1);
 }
 
 bool lw_op_is_array(const struct lw_op_spec *spec)
 {
-    return spec->kind == LW_OP_OLS && (sums_of(spec) || spec->ols.own_taps || spec->ols.normalize != LW_NORMALIZE_NONE);
+    return spec->kind == LW_OP_OLS && (lw_op_sums(spec) || spec->ols.own_taps || spec->ols.normalize != LW_NORMALIZE_NONE);
 }
 
 int lw_op_refuse_array(const struct lw_op_spec *spec, const char *engine, struct lw_error *err)
@@ -252,16 +257,16 @@ int lw_op_refuse_array(const struct lw_op_spec *spec, const char *engine, struct
                                    : "normalized outputs (--normalize)");
 }
 
-enum lw_layout lw_op_output_layout(const struct lw_op_spec *spec) { return sums_of(spec) ? LW_TIME_FAST : spec->layout; }
+enum lw_layout lw_op_output_layout(const struct lw_op_spec *spec) { return lw_op_sums(spec) ? LW_TIME_FAST : spec->layout; }
 
 struct lw_op_reach lw_op_reach_of(const struct lw_op_spec *spec)
 {
     struct lw_op_reach reach = {0};
     if (spec->kind == LW_OP_OLS)
         reach = (struct lw_op_reach){lw_post_reach(spec->ols.post).before, lw_post_reach(spec->ols.post).after};
-    if (sums_of(spec)) {
-        reach.before += sums_of(spec)->before;
-        reach.after += sums_of(spec)->after;
+    if (lw_op_sums(spec)) {
+        reach.before += lw_op_sums(spec)->before;
+        reach.after += lw_op_sums(spec)->after;
     }
     return reach;
 }

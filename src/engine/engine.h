@@ -235,6 +235,12 @@ struct lw_op_reach {
 
 struct lw_op_reach lw_op_reach_of(const struct lw_op_spec *spec);
 
+/** Return the sums over channels, beams or stacks; NULL: none. */
+const struct lw_shifts *lw_op_sums(const struct lw_op_spec *spec);
+
+/** Return the taps that an overlap-save operation has of a filter, of all channels if these have taps of their own. */
+int64_t lw_op_filter_values(const struct lw_op_spec *spec);
+
 /** Return the channels of the input that blocks of n_channels channels need: all of the array for its sums, else as many. */
 int64_t lw_op_inputs(const struct lw_op_spec *spec, int64_t n_channels);
 

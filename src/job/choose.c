@@ -56,12 +56,13 @@ int lw_job_choose_view(const struct lw_options *given, const struct lw_dataset_i
 
 static int fail_outputs(const struct lw_job *job, int64_t n_taps, int64_t n, struct lw_error *err)
 {
+    const char *const delays = lw_op_sums(&job->op) ? " with their delays" : "";
     if (n_taps > n)
-        return lw_fail(err, LW_ECONFIG, "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64 " %ss, so "
-                       "no output is valid; use --mode same or full", n_taps, n, job->ops->sample);
-    return lw_fail(err, LW_ECONFIG, "no output has its time in %ss %" PRId64 "..%" PRId64 ": there, the filters' %" PRId64 " taps "
-                   "need %ss beyond the ends of the data; use --mode same or full", job->ops->sample, job->window_start,
-                   job->window_start + job->window_count - 1, n_taps, job->ops->sample);
+        return lw_fail(err, LW_ECONFIG, "--mode valid: the filters%s have %" PRId64 " taps and the signal only %" PRId64 " %ss, so "
+                       "no output is valid; use --mode same or full", delays, n_taps, n, job->ops->sample);
+    return lw_fail(err, LW_ECONFIG, "no output has its time in %ss %" PRId64 "..%" PRId64 ": there, the filters' %" PRId64 " taps"
+                   "%s need %ss beyond the ends of the data; use --mode same or full", job->ops->sample, job->window_start,
+                   job->window_start + job->window_count - 1, n_taps, delays, job->ops->sample);
 }
 
 int64_t lw_job_data_length(const struct lw_options *given, const struct lw_job *job)
@@ -75,11 +76,13 @@ int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int
 {
     const bool is_isolated = lw_options_flag(given, "isolated");
     const struct lw_search *const search = lw_op_search(&job->op);
+    const struct lw_shifts *const sums = lw_op_sums(&job->op);
+    const int64_t reference = job->reference_tap + (sums ? sums->after : 0);
     const int64_t n = lw_job_data_length(given, job);
     const int64_t origin = is_isolated ? job->window_start : -job->inputs[0].before, begin = job->window_start - origin;
     const struct lw_convolution whole = {
         .n_samples = n, .n_outputs = lw_mode_length(mode, n, n_taps), .n_taps = n_taps, .look_ahead = look_ahead,
-        .reference = job->reference_tap, .boundary = job->boundary, .margin = search->products == LW_PEAKS ? search->cluster : 0,
+        .reference = reference, .boundary = job->boundary, .margin = search->products == LW_PEAKS ? search->cluster : 0,
     };
     if (whole.n_outputs < 1)
         return fail_outputs(job, n_taps, n, err);
@@ -91,7 +94,7 @@ int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int
     job->n_outputs = job->op.n_outputs = excerpt.n_outputs;
     job->search.lead = excerpt.lead;
     job->search.n_wanted = excerpt.n_wanted;
-    job->first_input = origin + excerpt.first + excerpt.lead + look_ahead - job->reference_tap;
+    job->first_input = origin + excerpt.first + excerpt.lead + look_ahead - reference;
     job->look_ahead = excerpt.look_ahead;
     return LW_OK;
 }

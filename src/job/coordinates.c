@@ -53,6 +53,10 @@ static void scale_channels(const struct lw_job *job, struct lw_product *product)
     const int from = n_dims < 2 ? -1 : job->view.axis == 0 ? 1 : 0, to = product->channel_dim;
     const struct lw_range *const channels = &job->view.channels;
     const struct lw_coordinate *const places = from >= 0 ? &job->inputs[0].coordinates[from] : NULL;
+    if (job->array) {           /* beams have coordinates of their own */
+        lw_coordinates_count(product, to, 0, 1, product->dataset.dim_names[to]);
+        return;
+    }
     lw_coordinates_count(product, to, channels->begin, channels->step, job->ops->channel);
     if (!places || !places->is_regular || !places->name[0])
         return;

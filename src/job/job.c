@@ -105,8 +105,9 @@ static int check_finite(const struct lw_job *job, int64_t first, int64_t n, stru
     const struct lw_stored_taps its = {lw_whole_row(bank, bad / bank->row), bank->type, false};
     const struct lw_stored_taps at = lw_stored_from(&its, 1, bad % bank->row);
     lw_type_numbers(at.type, at.data, at.type.is_complex ? 2 : 1, tap);
-    return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s is %f: filters must be finite", bad % bank->row,
-                   bad / bank->row, lw_dataset_name(&bank->info).text, isfinite(tap[0]) ? tap[1] : tap[0]);
+    return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s is %f: filters must be finite",
+                   bad % bank->row % job->op.ols.n_taps, bad / bank->row, lw_dataset_name(&bank->info).text,
+                   isfinite(tap[0]) ? tap[1] : tap[0]);
 }
 
 int lw_job_hold_filters(struct lw_job *job, struct lw_comm *comm, struct lw_error *err)
@@ -134,7 +135,7 @@ struct lw_stored_taps lw_job_filter(const struct lw_job *job, int64_t filter)
 {
     struct lw_stored_taps taps = job->op.ols.taps;
     if (taps.data)
-        return lw_stored_from(&taps, job->op.ols.n_taps, filter);
+        return lw_stored_from(&taps, lw_op_filter_values(&job->op), filter);
     taps.data = job->whitening ? job->taps : lw_whole_row(&job->bank, filter);
     return job->whitening ? lw_stored_from(&taps, job->op.ols.n_taps, filter - job->whitening->first) : taps;
 }

@@ -81,6 +81,15 @@ struct lw_job_mesh {
 
 struct lw_made_filters;                 /* jobs/ols_filters.c */
 
+/* Sums over the channels of an array (signal/array.h), to which op.ols.beams or op.ols.stacks points. */
+struct lw_job_array {
+    struct lw_shifts shifts;
+    int32_t *delays;            /* owned */
+    float *weights;             /* owned; NULL: all 1 */
+    double *trials;             /* owned; coordinate of each beam, such as its dispersion measure; NULL: beams are numbered */
+    char trial[32], unit[32];   /* name of the coordinate, and of the beams' dimension, "dm" or "beam"; its unit */
+};
+
 /* Filters whose taps depend on the input's power spectrum. src/stream/search/power_spectrum.c measures the spectrum, then
  * lw_job_ops.whiten makes the taps. The filters' number and length are known before. */
 struct lw_whitening {
@@ -136,6 +145,7 @@ struct lw_job {
     double *noise;                      /* owned; sigma, to which lw_search.noise points and which has its shape; NULL: none */
     struct lw_made_filters *made;       /* owned; description of filters that the job made itself; NULL: it read them */
     struct lw_whitening *whitening;     /* owned; NULL: the taps are final */
+    struct lw_job_array *array;         /* owned; NULL: no sums over channels */
     char defaults[64]; /* option defaults that follow from the input, as "name = value" lines of the result's configuration */
     char unit[96];                      /* unit of the result's values if it is not the input's */
     char psd_unit[96];                  /* unit of the power spectrum */

@@ -116,7 +116,7 @@ int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool 
 
 /* ---- noise --------------------------------------------------------------------------------------------------------- */
 
-/* Set the energies of filters [begin, end), the sums of the squares of their taps. @param taps  the first of them */
+/* Set the energies of rows [begin, end) of taps, the sums of their squares. @param taps  the first of them */
 static int find_energies(const struct lw_stored_taps *taps, int64_t n_taps, int64_t begin, int64_t end, double *energies,
                          struct lw_error *err)
 {
@@ -138,34 +138,51 @@ static int find_energies(const struct lw_stored_taps *taps, int64_t n_taps, int6
 /* Bytes of filters that a rank reads at a time, of a bank that it does not hold. */
 static const int64_t piece_bytes = (int64_t)64 << 20;
 
-/* Find the energies of this rank's share of the bank. */
-static int find_share(struct lw_job *job, int rank, int n_ranks, double *energies, struct lw_error *err)
+/* Find the energies of this rank's share of the bank. @param own  rows of taps of a filter: 1, or one for each channel */
+static int find_share(struct lw_job *job, int rank, int n_ranks, int64_t own, double *energies, struct lw_error *err)
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
     const int64_t n = ols->n_filters, begin = n * rank / n_ranks, end = n * (rank + 1) / n_ranks;
-    const int64_t row = ols->n_taps * (int64_t)lw_type_bytes(ols->taps.type), most = lw_max64(1, piece_bytes / row);
+    const int64_t row = own * ols->n_taps * (int64_t)lw_type_bytes(ols->taps.type), most = lw_max64(1, piece_bytes / row);
     int rc = LW_OK;
     for (int64_t first = begin, next; rc == LW_OK && first < end; first = next) {
         struct lw_stored_taps taps;
         next = ols->taps.data ? end : lw_min64(end, first + most);
         if ((rc = lw_job_take_filters(job, first, next - first, &taps, err)) == LW_OK)
-            rc = find_energies(&taps, ols->n_taps, first, next, energies, err);
+            rc = find_energies(&taps, ols->n_taps, first * own, next * own, energies, err);
     }
     return rc;
+}
+
+/* Return the variance behind a filter, in a channel of the outputs, of white noise of variance 1. In a sum over channels each adds
+ * the energy of its taps times the square of its weight. @param energies  [filter x own] */
+static double variance_of(const struct lw_job *job, const double *energies, int64_t own, int64_t channel, int64_t filter)
+{
+    const struct lw_ols_spec *const ols = &job->op.ols;
+    const struct lw_shifts *const sums = lw_op_sums(&job->op);
+    if (!sums)
+        return energies[filter * own + (own > 1 ? channel : 0)];
+    double variance = 0;
+    for (int64_t c = 0; c < sums->n_inputs; c++) {
+        const double weight = lw_shifts_weight(sums, ols->beams ? channel : filter, c);
+        variance += weight * weight * energies[filter * own + (own > 1 ? c : 0)];
+    }
+    return variance;
 }
 
 /* Set the noise of every channel to the root of each filter's energy. The ranks share the filters. */
 static int take_energies(struct lw_job *job, struct lw_comm *comm, struct lw_error *err)
 {
     const int n = job->op.ols.n_filters;
-    double *const energies = lw_alloc_array(n, sizeof *energies, "the energies of filters", err);
-    int rc = energies ? find_share(job, lw_comm_rank(comm), lw_comm_size(comm), energies, err) : LW_ESYSTEM;
+    const int64_t own = lw_op_filter_values(&job->op) / job->op.ols.n_taps, all = n * own;
+    double *const energies = lw_alloc_array(all, sizeof *energies, "the energies of filters", err);
+    int rc = energies ? find_share(job, lw_comm_rank(comm), lw_comm_size(comm), own, energies, err) : LW_ESYSTEM;
     if ((rc = lw_comm_agree(comm, rc, err)) == LW_OK) {
-        lw_comm_collect(comm, energies, n, 0);
-        lw_comm_broadcast(comm, energies, n * (int64_t)sizeof *energies);
+        lw_comm_collect(comm, energies, all, 0);
+        lw_comm_broadcast(comm, energies, all * (int64_t)sizeof *energies);
         for (int64_t c = 0; c < job->op.n_channels; c++)
             for (int f = 0; f < n; f++)
-                job->noise[c * n + f] = sqrt(energies[f]);
+                job->noise[c * n + f] = sqrt(variance_of(job, energies, own, c, f));
     }
     lw_free(energies);
     return rc;
@@ -197,13 +214,14 @@ void lw_search_shape_noise(struct lw_job *job)
 {
     if (!job->noise)
         return;
-    const bool is_image = lw_op_has_pixels(&job->op);
+    const bool is_image = lw_op_has_pixels(&job->op), is_stack = !is_image && job->op.ols.stacks;
+    const char *const channel = is_image ? "image" : is_stack ? "stack" : job->array ? job->array->trial : "channel";
     struct lw_product *const product = &job->products[job->n_products + job->n_given++];
     product->values = job->noise;
     product->dataset = (struct lw_writer_dataset){
         .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = is_image && !job->has_filter_dim ? 1 : 2,
         .dims = {job->op.n_channels, lw_op_filters(&job->op)},
-        .dim_names = {is_image ? "image" : "channel", is_image ? "kernel" : "filter"},
+        .dim_names = {channel, is_image ? "kernel" : "filter"},
     };
     product->axis_dim = -1;
     product->channel_dim = 0;
@@ -213,7 +231,7 @@ void lw_search_shape_noise(struct lw_job *job)
         const double rate_hz = job->inputs[0].axis.sample_rate_hz;
         const int64_t first = search->first_stretch - job->search.lead;
         product->dataset = (struct lw_writer_dataset){
-            .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = 3, .dim_names = {"stretch", "channel", "filter"},
+            .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = 3, .dim_names = {"stretch", channel, "filter"},
             .dims = {search->n_stretches, job->op.n_channels, lw_op_filters(&job->op)},
         };
         product->axis_dim = 0;
@@ -287,7 +305,7 @@ void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, 
 {
     struct lw_peak_row *const of_signal = rows;
     struct lw_source_row *const of_image = rows;
-    const bool is_image = lw_op_has_pixels(&job->op);
+    const bool is_image = lw_op_has_pixels(&job->op), is_stack = !is_image && job->op.ols.stacks;
     const int64_t lead = job->search.lead;
     for (int64_t i = 0; i < n; i++)
         if (is_image)
@@ -299,7 +317,7 @@ void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, 
             };
         else
             of_signal[i] = (struct lw_peak_row){
-                .channel = peaks[i].channel, .filter = peaks[i].filter, .index = peaks[i].index - lead,
+                .channel = is_stack ? -1 : peaks[i].channel, .filter = peaks[i].filter, .index = peaks[i].index - lead,
                 .time = job->search.first_time + (double)(peaks[i].index - lead) * job->search.time_step,
                 .re = peaks[i].re, .im = peaks[i].im, .snr = peaks[i].snr, .cluster_size = peaks[i].cluster_size,
             };
@@ -310,7 +328,7 @@ bool lw_search_waits(const struct lw_job *job) { return !lw_op_has_pixels(&job->
 struct lw_crossing lw_search_row_crossing(const struct lw_job *job, const struct lw_peak_row *row)
 {
     return (struct lw_crossing){
-        .index = row->index + job->search.lead, .channel = (int32_t)row->channel, .filter = (int32_t)row->filter,
+        .index = row->index + job->search.lead, .channel = (int32_t)lw_max64(0, row->channel), .filter = (int32_t)row->filter,
         .column = row->cluster_size - 1, .re = row->re, .im = row->im,
     };
 }

@@ -254,7 +254,7 @@ void lw_options_destroy(struct lw_options *options)
 static bool is_option(const char *argument) { return strncmp(argument, "--", 2) == 0; }
 
 /* Return the value of the option argv[*i]: the text behind its equals sign, "yes" for a flag without this sign, or the next
- * argument, which is then consumed. NULL: the value is missing; no argument follows, or an option does. */
+ * argument, which is then consumed. If no argument follows, or an option does, it is the option's `alone`; NULL: missing. */
 static const char *argument_text(const struct lw_option *option, const char *equals, int argc, char **argv, int *i)
 {
     if (equals)
@@ -263,7 +263,7 @@ static const char *argument_text(const struct lw_option *option, const char *equ
         return "yes";
     if (*i + 1 < argc && !is_option(argv[*i + 1]))
         return argv[++*i];
-    return NULL;
+    return option ? option->alone : NULL;
 }
 
 /* Parse a NAMES option. Its value is the text behind the equals sign, or all arguments from argv[*i + 1] to the next option. */

@@ -58,6 +58,7 @@ struct lw_option {
     const char *within;         /* the owner: the option whose value holds this option behind a comma, as in --cluster 5,filters or
                                    --noise rms,every=1h; NULL: none. A job file may also have a line for this option */
     const char *word;           /* its name in the owner's value: "filters", "every" */
+    const char *alone;          /* value of the option without an argument on the command line; NULL: it needs one */
     const char *former;         /* a former choice, "nan", that job files may still have; it means the default */
     bool is_required;           /* a command without it is refused */
     bool is_neutral;            /* the bits of the result do not depend on its value */

@@ -19,11 +19,12 @@ void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
 {
     const struct lw_job *const job = &setup->job;
     const struct lw_dataset_info *const input = &job->inputs[0];
+    const int64_t n_channels = lw_op_inputs(&job->op, job->op.n_channels);
     char type[40], name[2 * sizeof(struct lw_name)];
     lw_plan_row("job", job->ops->name);
     printf("%-16s%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input",
            lw_escape(lw_dataset_name(input).text, "", name, sizeof name), lw_type_text(input->type, type), job->n_samples,
-           job->ops->sample, job->op.n_channels, job->ops->channel, job->op.n_channels == 1 ? "" : "s");
+           job->ops->sample, n_channels, job->ops->channel, n_channels == 1 ? "" : "s");
     if (width > 1)
         printf(", %" PRId64 " pixels a row\n", width);
     else

@@ -368,6 +368,9 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
     struct lw_grid shared = grid;
     const bool shares = parts && (!has_best || spec->engine->ops->join_best);
     shared.n_filters = shares ? grid.n_filters : 1;
+    if (spec->split == LW_SPLIT_CHANNELS && job->op.kind == LW_OP_OLS && job->op.ols.stacks)
+        return lw_fail(err, LW_EUSAGE, "--split channels: a stack is one channel, which ranks cannot divide: choose --split axis "
+                       "or filters");
     const enum lw_split split = lw_rounds_resolve_split(&shared, lw_comm_size(spec->comm), spec->split);
     if (split == LW_SPLIT_FILTERS && !shares)
         return lw_fail(err, LW_ECONFIG, "--split filters: %s: choose --split axis or channels", lw_op_filters(&job->op) == 1
@@ -485,7 +488,14 @@ static void print_rounds(const struct lw_setup *setup, const struct lw_plan *pla
            rounds->n_groups > 1 ? words->channel : "", rounds->n_groups > 1 ? "s" : "");
     printf("%-16s%" PRId64 " outputs x %" PRId64 " %ss per rank and round, cut at multiples of %" PRId64 "\n", "slice",
            rounds->slice, rounds->group, words->channel, rounds->grid.unit);
-    printf("%-16s%" PRId64 " %ss\n", "halo", rounds->grid.halo, words->sample);
+    printf("%-16s%" PRId64 " %ss", "halo", rounds->grid.halo, words->sample);
+    if (lw_op_sums_channels(&plan->spec)) {
+        char bytes[24];
+        const int64_t n = lw_op_inputs(&plan->spec, 0), its = rounds->grid.halo * n * lw_plan_input_bytes(&setup->job, &plan->op);
+        printf(" of %" PRId64 " %ss, %s from rank to rank in a round; ranks exchange no sums", n, words->channel,
+               lw_bytes_text(its, bytes));
+    }
+    printf("\n");
     printf("%-16s%d\n", "slots", plan->depth);
     if (setup->job.mesh)
         printf("%-16s%" PRId64 " x %" PRId64 " cells, from all pixels in a pass before\n", "mesh", setup->job.mesh->noise.node_rows,

@@ -180,6 +180,8 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
     struct lw_verify_shape *const shape = &verify->shape;
     switch (job->op.kind) {
     case LW_OP_OLS:
+        if (lw_op_is_array(&job->op))
+            return lw_fail(err, LW_ECONFIG, "verify cannot check stacks, beams, normalized outputs and filters [F x C x M]");
         if (!(verify->taps = lw_stored_all(&ols->taps, ols->n_filters, ols->n_taps, err)))
             return LW_ESYSTEM;
         *shape = shape_ols(job, verify->taps);

@@ -153,15 +153,15 @@ value "--output-type, scale: 0 is not allowed; the least is 1e-300" --output-typ
 value "--output-type, scale: 'half' is not a" --output-type scale=half
 value "--output-type: 'int8,scael=2' is none of " --output-type int8,scael=2
 ok 0 help ols
-[ "$(grep -cE '^  --[a-z-]+( |$)' out)" -le 45 ]
-verdict $? "the plain help of ols has more than 45 options"
-grep -q "'lapwing help ols --all' explains these options in full, and has 17 more" out
+[ "$(grep -cE '^  --[a-z-]+( |$)' out)" -le 49 ]
+verdict $? "the plain help of ols has more than 49 options"
+grep -q "'lapwing help ols --all' explains these options in full, and has 21 more" out
 verdict $? "the plain help does not mention --all"
 ok 0 ols --help --all
 cp out all
 ok 0 help --all ols
-cmp -s out all && [ "$(grep -cE '^  --[a-z-]+( |$)' out)" -le 62 ]
-verdict $? "help with --all differs behind and before the job, or has more than 62 options"
+cmp -s out all && [ "$(grep -cE '^  --[a-z-]+( |$)' out)" -le 70 ]
+verdict $? "help with --all differs behind and before the job, or has more than 70 options"
 value "--cluster, filters: 'x' is neither yes nor no" --cluster 5,filters=x
 value '--cluster-filters is now part of another option: give it as --cluster \.\.\.,filters$' --cluster-filters --quiet
 value '--noise-every is now part of another option: give it as --noise \.\.\.,every=TIME$' --noise-every 1h

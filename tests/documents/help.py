@@ -19,7 +19,7 @@ COMMANDS = JOBS + ["plan", "synth", "synth ols", "synth conv2d", "synth sfft", "
                    "filters highpass", "filters boxcar", "filters gaussian", "filters ricker", "filters chirp",
                    "filters inspiral", "filters gaussian2d", "filters mexican-hat", "filters psf", "run", "info", "plot", "verify", "help"]
 PAGES = JOBS + ["plan", "synth", "filters", "run", "info", "plot", "verify", ""]
-SCREENS, COLUMNS, PAGE, WORDS, MEAN = 100, 80, {"filters": 400}, 30, 17
+SCREENS, COLUMNS, PAGE, WORDS, MEAN = 104, 80, {"filters": 400}, 30, 17
 
 # Words that src/README.md lists as not to be used, if they have no other meaning in help; and words that give a file or an option
 # a voice.

@@ -225,7 +225,7 @@ static void check_small_mistake(struct lw_comm *comm, const char *folder, const 
     CHECK(!values, "%s: no values", name);
     struct lw_whole whole;
     struct lw_error again = {0};
-    check_message(name, mistake, lw_whole_open(comm, NULL, name, 2, &whole, &again), &again);
+    check_message(name, mistake, lw_whole_open(comm, NULL, name, NULL, &whole, &again), &again);
 }
 
 /* ---- views --------------------------------------------------------------------------------------------------------- */

@@ -117,7 +117,7 @@ static void check_one(struct lw_comm *comm, struct lw_pool *pool, const char *na
     double *expected = NULL;
     int rc = lw_reader_read_numbers(comm, name, 2, &info, &expected, &err);
     CHECK(rc == LW_OK, "%s", err.message);
-    rc = rc ? rc : lw_whole_open(comm, pool, name, 2, &whole, &err);
+    rc = rc ? rc : lw_whole_open(comm, pool, name, NULL, &whole, &err);
     rc = rc ? rc : check_taken(&whole, &err);
     rc = rc ? rc : lw_whole_hold(comm, &whole, &err);
     CHECK(rc == LW_OK, "%s", err.message);
@@ -162,7 +162,7 @@ static void check_not_finite(struct lw_comm *comm, const char *folder)
         struct lw_error err = {0};
         struct lw_whole whole;
         snprintf(dataset, sizeof dataset, "%s:/h", name);
-        int rc = lw_whole_open(comm, NULL, dataset, 2, &whole, &err);
+        int rc = lw_whole_open(comm, NULL, dataset, NULL, &whole, &err);
         rc = rc ? rc : lw_whole_hold(comm, &whole, &err);
         CHECK(rc == LW_OK && lw_whole_not_finite(&whole, 0, ROWS) == places[p], "NaN at %lld", (long long)places[p]);
         const int64_t next = places[p] / ROW + 1;

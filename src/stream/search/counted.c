@@ -10,9 +10,16 @@ enum { ALIKE_SIDE = 4 };
 
 /* ---- samples that do not count -------------------------------------------------------------------------------------------- */
 
+/* Return the samples from the oldest to the newest that an output needs, with the delays of its sum over channels. */
+static int64_t n_touched(const struct lw_op_spec *op)
+{
+    const struct lw_shifts *const sums = lw_op_sums(op);
+    return lw_op_taps(op) + (sums ? sums->before + sums->after : 0);
+}
+
 static bool zeroes_nan(const struct lw_op_spec *op) { return op->nan == LW_NAN_ZERO && !lw_scalar_is_integer(op->input.scalar); }
 
-static bool can_touch(const struct lw_counted *counted) { return counted->mask || zeroes_nan(&counted->job->op); }
+static bool can_touch(const struct lw_counted *counted) { return counted->masks || zeroes_nan(&counted->job->op); }
 
 /* Return whether sample `at` of the slot's input is not finite. */
 static bool is_flawed(const struct lw_op_spec *op, const struct lw_slot *slot, int64_t at)
@@ -26,8 +33,8 @@ static bool is_bad(const struct lw_counted *counted, const struct lw_slot *slot,
 {
     const struct lw_op_spec *const op = &counted->job->op;
     const int64_t length = counted->op->halo + slot->block.count;
-    const int64_t at = op->layout == LW_TIME_FAST ? c * length + i : i * slot->block.n_channels + c;
-    if (counted->mask && lw_mask_is_set(counted->mask, number, c, i))
+    const int64_t at = op->layout == LW_TIME_FAST ? c * length + i : i * lw_op_inputs(op, slot->block.n_channels) + c;
+    if (counted->masks && lw_mask_is_set(counted->mask, number, c, i))
         return true;
     return zeroes_nan(op) && is_flawed(op, slot, at);
 }
@@ -55,7 +62,7 @@ static struct inside inside_of(int64_t n_outputs, int64_t n, int64_t n_taps, int
 
 static struct inside inside_axis(const struct lw_job *job)
 {
-    return inside_of(job->n_outputs, job->n_samples, lw_op_taps(&job->op), job->look_ahead);
+    return inside_of(job->n_outputs, job->n_samples, n_touched(&job->op), job->look_ahead);
 }
 
 static struct inside inside_columns(const struct lw_conv2d_spec *c)
@@ -78,6 +85,7 @@ static bool skips_ends(const struct lw_job *job)
 struct lw_counted lw_counted_of(const struct lw_setup *setup, const struct lw_op_plan *op)
 {
     struct lw_counted counted = {.job = &setup->job, .op = op, .mask = setup->mask, .skips_ends = skips_ends(&setup->job)};
+    counted.masks = setup->mask && !(lw_op_sums_channels(&setup->job.op) && lw_mask_is_by_channel(setup->mask));
     counted.n_gaps = lw_reader_gaps(setup->reader, &counted.gaps);
     return counted;
 }
@@ -95,11 +103,12 @@ struct line {
     const struct lw_counted *counted;
     const struct lw_slot *slot;
     int number;
-    int64_t c;
+    int64_t c, n_channels;      /* the channel; of a sum over channels, the first and their number */
     const char *samples;
     size_t bytes;               /* bytes of a sample */
     int64_t pitch;              /* bytes from one sample to the next */
-    int64_t length, n_taps;     /* samples; taps of a filter */
+    int64_t channel_pitch;      /* bytes from one channel to the next */
+    int64_t length, n_taps;     /* samples; those from the oldest to the newest that an output needs */
     int64_t begin;              /* window position of the first sample */
 };
 
@@ -138,28 +147,35 @@ static void mark_alike(const struct line *line, unsigned char *skip)
     }
 }
 
-/* Find bad samples. @param bad  set: 1 for a bad sample; [line's length] @return  whether any sample is bad */
-static bool find_bad(const struct line *line, unsigned char *bad)
+/* Count bad samples, in each of the channels of a sum. @param bad  set: [line's length] @return  whether any sample is bad */
+static bool count_bad(const struct line *line, uint16_t *bad)
 {
     const struct lw_counted *const counted = line->counted;
-    const int64_t start = counted->job->view.start + line->begin;
-    const bool touches = can_touch(counted);
-    for (int64_t i = 0; i < line->length; i++)
-        bad[i] = touches && is_bad(counted, line->slot, line->number, line->c, i);
+    const int64_t start = counted->job->view.start + line->begin, n = line->n_channels;
+    bool has_any = false;
+    memset(bad, 0, (size_t)line->length * sizeof *bad);
+    for (int64_t c = line->c; can_touch(counted) && c < line->c + n; c++)
+        for (int64_t i = 0; i < line->length; i++)
+            if (bad[i] < UINT16_MAX && is_bad(counted, line->slot, line->number, c, i)) {
+                bad[i]++;
+                has_any = true;
+            }
     for (int64_t g = 0; g < counted->n_gaps; g++) {
         const int64_t from = lw_max64(counted->gaps[g].first - start, 0);
         const int64_t to = lw_min64(counted->gaps[g].first + counted->gaps[g].count - start, line->length);
         for (int64_t i = from; i < to; i++)
-            bad[i] = 1;
+            bad[i] = (uint16_t)lw_min64(n, UINT16_MAX);
+        has_any = has_any || from < to;
     }
-    return memchr(bad, 1, (size_t)line->length) != NULL;
+    return has_any;
 }
 
-static void mark_touched(const struct line *line, unsigned char *bad, unsigned char *skip)
+static void mark_touched(const struct line *line, uint16_t *bad, unsigned char *skip)
 {
-    const int64_t first = newest(line), most = (int64_t)(line->counted->job->search.masked_fraction * (double)line->n_taps);
+    const int64_t first = newest(line), all = line->n_taps * line->n_channels;
+    const int64_t most = (int64_t)(line->counted->job->search.masked_fraction * (double)all);
     int64_t met = 0;
-    if (!(can_touch(line->counted) || line->counted->n_gaps > 0) || !find_bad(line, bad))
+    if (!(can_touch(line->counted) || line->counted->n_gaps > 0) || !count_bad(line, bad))
         return;
     for (int64_t i = line->counted->op->before; i < first + line->slot->block.count; i++) {
         met += bad[i];
@@ -167,6 +183,21 @@ static void mark_touched(const struct line *line, unsigned char *bad, unsigned c
             met -= bad[i - line->n_taps];
         if (i >= first && met > most)
             skip[i - first] = 1;
+    }
+}
+
+/* Mark outputs of a sum all of whose channels touch only equal samples. @param work  [outputs] */
+static void mark_all_alike(const struct line *first, unsigned char *work, unsigned char *skip)
+{
+    struct line line = *first;
+    const int64_t n = line.slot->block.count;
+    mark_alike(&line, skip);
+    for (int64_t c = 1; c < first->n_channels && memchr(skip, 1, (size_t)n); c++) {
+        line.samples += line.channel_pitch;
+        memset(work, 0, (size_t)n);
+        mark_alike(&line, work);
+        for (int64_t i = 0; i < n; i++)
+            skip[i] &= work[i];
     }
 }
 
@@ -250,7 +281,8 @@ static void mark_image(const struct lw_counted *counted, const struct lw_slot *s
 
 int64_t lw_counted_bytes(const struct lw_job *job, const struct lw_op_plan *op, int64_t count)
 {
-    return lw_op_has_pixels(&job->op) ? 2 * job->op.conv2d.output_columns * (int64_t)sizeof(int32_t) : op->halo + count;
+    return lw_op_has_pixels(&job->op) ? 2 * job->op.conv2d.output_columns * (int64_t)sizeof(int32_t)
+                                     : (op->halo + count) * (int64_t)sizeof(uint16_t);
 }
 
 bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, unsigned char *skip,
@@ -259,19 +291,20 @@ bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slo
     const struct lw_job *const job = counted->job;
     const int64_t width = lw_op_width(&job->op);
     const size_t n = (size_t)(slot->block.count * width);
-    const bool is_slow = job->op.layout == LW_TIME_SLOW;
+    const bool is_slow = job->op.layout == LW_TIME_SLOW, sums = lw_op_sums_channels(&job->op);
     const int64_t length = counted->op->halo + slot->block.count, bytes = (int64_t)lw_type_bytes(job->op.input);
+    const int64_t n_inputs = lw_op_inputs(&job->op, slot->block.n_channels), first = sums ? 0 : c;
     const struct line line = {
-        .counted = counted, .slot = slot, .number = number, .c = c,
-        .samples = (const char *)slot->input + (is_slow ? c : c * length) * bytes,
-        .bytes = (size_t)bytes, .pitch = is_slow ? slot->block.n_channels * bytes : bytes,
-        .length = length, .n_taps = lw_op_taps(&job->op), .begin = begin_of(counted, slot),
+        .counted = counted, .slot = slot, .number = number, .c = first, .n_channels = sums ? n_inputs : 1,
+        .samples = (const char *)slot->input + (is_slow ? first : first * length) * bytes,
+        .bytes = (size_t)bytes, .pitch = is_slow ? n_inputs * bytes : bytes, .channel_pitch = is_slow ? bytes : length * bytes,
+        .length = length, .n_taps = n_touched(&job->op), .begin = begin_of(counted, slot),
     };
     memset(skip, 0, n);
     if (lw_op_has_pixels(&job->op)) {
         mark_image(counted, slot, c, skip, scratch);
     } else {
-        mark_alike(&line, skip);
+        mark_all_alike(&line, scratch, skip);
         mark_touched(&line, scratch, skip);
         const struct lw_block *const block = &slot->block;
         const struct inside inside = inside_axis(job);
@@ -284,24 +317,46 @@ bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slo
 
 /* ---- peaks ----------------------------------------------------------------------------------------------------------- */
 
-/* Return whether taps on bad samples have more than the allowed part of a filter's energy. The oldest sample of the block's first
- * output is number `before` of the slot; tap 0 multiplies the newest sample of an output. */
+/* Energies of an output's taps, of all channels, and of those that meet bad samples. */
+struct met {
+    double all, bad;
+};
+
+/* Add the taps of an output in a channel of the slot's input. Tap 0 multiplies the newest sample.
+ * @param oldest  place in the slot of the sample under the last tap @param weight  weight of the channel in a sum */
+static void add_taps(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, int64_t oldest,
+                     double weight, const struct lw_stored_taps *taps, int64_t row, struct met *met)
+{
+    const int64_t n_taps = counted->job->op.ols.n_taps;
+    const bool is_strict = counted->job->search.masked_fraction == 0;          /* no energies are needed */
+    for (int64_t tap = 0; tap < n_taps && !(is_strict && met->bad > 0); tap++) {
+        const bool meets = is_bad(counted, slot, number, c, oldest + n_taps - 1 - tap);
+        const double its = is_strict ? 1 : weight * weight * lw_stored_energy(taps, n_taps, row, tap);
+        met->all += its;
+        met->bad += meets ? its : 0;
+    }
+}
+
+/* Return whether taps on bad samples have more than the allowed part of a filter's energy, in all channels of a sum together. The
+ * oldest sample of the block's first output is number `before` of the slot. */
 static bool is_touched(const struct lw_counted *counted, const struct lw_slot *slot, int number, const struct lw_crossing *crossing)
 {
-    const struct lw_ols_spec *const ols = &counted->job->op.ols;
+    const struct lw_op_spec *const op = &counted->job->op;
+    const struct lw_shifts *const sums = lw_op_sums(op);
     const struct lw_stored_taps taps = lw_job_filter(counted->job, crossing->filter);
-    const double most = counted->job->search.masked_fraction;
-    const int64_t c = crossing->channel - slot->block.channel, first = crossing->index - slot->block.first + counted->op->before;
-    double bad = 0, all = 0;
-    for (int64_t tap = 0; tap < ols->n_taps; tap++) {
-        const bool meets = is_bad(counted, slot, number, c, first + ols->n_taps - 1 - tap);
-        if (meets && most == 0)
-            return true;
-        const double its = most > 0 ? lw_stored_energy(&taps, ols->n_taps, 0, tap) : 0;
-        all += its;
-        bad += meets ? its : 0;
+    const int64_t first = crossing->index - slot->block.first + counted->op->before;
+    struct met met = {0};
+    if (!sums)
+        add_taps(counted, slot, number, crossing->channel - slot->block.channel, first, 1, &taps,
+                 op->ols.own_taps ? crossing->channel : 0, &met);
+    for (int64_t c = 0; sums && c < sums->n_inputs; c++) {
+        const int64_t sum = op->ols.beams ? crossing->channel : crossing->filter;
+        const float weight = lw_shifts_weight(sums, sum, c);
+        if (weight != 0)
+            add_taps(counted, slot, number, c, first + sums->before + sums->delays[sum * sums->n_inputs + c], weight, &taps,
+                     op->ols.own_taps ? c : 0, &met);
     }
-    return bad > most * all;
+    return met.bad > counted->job->search.masked_fraction * met.all;
 }
 
 /* Return whether a crossing of an image touches a non-finite pixel; images have no mask. */

@@ -93,9 +93,10 @@ static int read_channels(struct lw_comm *comm, const char *name, const struct lw
     struct lw_dataset_info info;
     double *numbers = NULL;
     int rc = lw_reader_read_numbers(comm, name, 2, &info, &numbers, err);
-    if (rc == LW_OK && !(mask->channels = lw_alloc_array(job->op.n_channels, sizeof *numbers, "the mask", err)))
+    const int64_t n_channels = lw_op_inputs(&job->op, job->op.n_channels);
+    if (rc == LW_OK && !(mask->channels = lw_alloc_array(n_channels, sizeof *numbers, "the mask", err)))
         rc = LW_ESYSTEM;
-    for (int64_t c = 0; rc == LW_OK && c < job->op.n_channels; c++) {
+    for (int64_t c = 0; rc == LW_OK && c < n_channels; c++) {
         const int64_t channel = job->view.channels.begin + c * job->view.channels.step;
         const unsigned char byte = is_packed ? (unsigned char)numbers[channel / 8] : 0;
         mask->channels[c] = is_packed ? bit_of(&byte, channel % 8) : numbers[channel];
@@ -290,18 +291,21 @@ static bool is_read_by_slot(const struct lw_mask *mask) { return mask->shape != 
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------- */
 
-static int64_t mask_channels(const struct lw_mask *mask, int64_t n_channels) { return mask->shape == BY_BOTH ? n_channels : 1; }
+static int64_t mask_channels(const struct lw_mask *mask, const struct lw_plan *plan)
+{
+    return mask->shape == BY_BOTH ? lw_op_inputs(&plan->spec, plan->rounds.group) : 1;
+}
 
 static int64_t numbers_bytes(const struct lw_mask *mask, const struct lw_plan *plan)
 {
-    return (plan->op.halo + plan->rounds.slice) * mask_channels(mask, plan->rounds.group) * (int64_t)lw_type_bytes(mask->type);
+    return (plan->op.halo + plan->rounds.slice) * mask_channels(mask, plan) * (int64_t)lw_type_bytes(mask->type);
 }
 
 static struct lw_window_spec window_of(const struct lw_mask *mask, const struct lw_job *job, const struct lw_plan *plan)
 {
     struct lw_window_spec window = lw_plan_window(plan, job, mask->reader);
     window.sample_bytes = (int64_t)lw_type_bytes(mask->type);
-    window.max_channels = mask_channels(mask, plan->rounds.group);
+    window.max_channels = mask_channels(mask, plan);
     return window;
 }
 
@@ -376,6 +380,8 @@ bool lw_mask_is_set(const struct lw_mask *mask, int number, int64_t c, int64_t i
         return marks->numbers[at] != 0;
     return lw_type_number(mask->type, marks->numbers, at) != 0;
 }
+
+bool lw_mask_is_by_channel(const struct lw_mask *mask) { return mask->shape == BY_CHANNEL; }
 
 int lw_mask_apply(struct lw_mask *mask, int number, const struct lw_window_part *part, struct lw_error *err)
 {

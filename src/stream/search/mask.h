@@ -32,5 +32,8 @@ int lw_mask_start(struct lw_mask *mask, const struct lw_job *job, const struct l
  * (into_first 0). The marks of slot `number` stay valid until the next call for this slot. */
 int lw_mask_apply(struct lw_mask *mask, int number, const struct lw_window_part *part, struct lw_error *err);
 
+/** Return whether the mask has marks for whole channels. */
+bool lw_mask_is_by_channel(const struct lw_mask *mask);
+
 /** Return whether sample i of channel c, both counted in the last part of slot `number`, is masked. */
 bool lw_mask_is_set(const struct lw_mask *mask, int number, int64_t c, int64_t i);

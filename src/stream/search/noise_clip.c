@@ -60,6 +60,8 @@ struct clip {
     uint32_t *counts;           /* owned; [channels][filters][bins] */
     char *scratch;              /* owned; memory of a struct scratch for each thread */
     int64_t n_blocks;           /* blocks counted so far */
+    unsigned char *sum_marks;   /* marks of all sums over channels, in `scratch`; NULL: each channel has its own */
+    bool has_sum_marks;         /* some output is marked there */
     const struct lw_slot *slot; /* slot that is being counted */
     int number;                 /* number of this slot */
     double *sums, *work;        /* owned; [summed_of] histograms of all ranks, and work space */
@@ -223,6 +225,9 @@ static int64_t scratch_bytes(const struct clip *clip)
            lw_round_up(of_sums + n_together(clip) * of_counts, LW_ALIGNMENT);
 }
 
+/* Return the pieces of `scratch`: one for each thread, and one for the marks of sums over channels. */
+static int64_t n_scratches(const struct clip *clip) { return clip->n_threads + lw_op_sums_channels(&clip->pass.job->op); }
+
 static int64_t n_bins(const struct clip *clip, int64_t n_channels)
 {
     return lw_noise_pass_pairs(&clip->pass, n_channels) * clip->bins;
@@ -240,7 +245,7 @@ static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader 
     const struct lw_job *const job = clip->pass.job;
     const int64_t all = n_stretches(clip) * job->op.n_channels * lw_op_filters(&job->op);
     struct lw_bytes bytes = lw_noise_pass_bytes(&clip->pass, reader, map, mask, run);
-    bytes.host += n_bins(clip, clip->pass.group) * (int64_t)sizeof *clip->counts + clip->n_threads * scratch_bytes(clip) +
+    bytes.host += n_bins(clip, clip->pass.group) * (int64_t)sizeof *clip->counts + n_scratches(clip) * scratch_bytes(clip) +
                   (2 * summed_of(clip) + all) * (int64_t)sizeof(double);
     return bytes;
 }
@@ -353,8 +358,9 @@ static int count_piece(void *context, int64_t piece, int thread, struct lw_error
     char *const its = clip->scratch + thread * scratch_bytes(clip), *const marking = its + n_together(clip) * marks_bytes(clip);
     double *const sums = (double *)(marking + marking_bytes(clip));
     const struct scratch scratch = {(unsigned char *)its, marking, (uint32_t *)(sums + 2 * clip->bins), sums, sums + clip->bins};
-    bool has_marks = false;
-    for (int k = 0; k < n; k++)
+    bool has_marks = clip->has_sum_marks;
+    const unsigned char *const skip = clip->sum_marks ? clip->sum_marks : scratch.skip;
+    for (int k = 0; k < n && !clip->sum_marks; k++)
         if (lw_counted_mark(&clip->counted, slot, clip->number, c + k, scratch.skip + k * marks_bytes(clip), scratch.marking))
             has_marks = true;
     const int64_t rows[2] = {0, slot->block.count}, columns[2] = {0, lw_op_width(&clip->pass.job->op)};
@@ -362,7 +368,7 @@ static int count_piece(void *context, int64_t piece, int thread, struct lw_error
     for (int f = 0; f < n_filters(clip); f++) {
         const int64_t first = f * slot->block.n_channels * outputs + (slow ? c : c * outputs);
         const char *const numbers = (const char *)slot->products[0].data + (size_t)first * lw_type_bytes(clip->pass.spec.output);
-        const struct values values = {c, n, f, numbers, has_marks ? scratch.skip : NULL};
+        const struct values values = {c, n, f, numbers, has_marks ? skip : NULL};
         if (n_cells(clip) == 0)
             count_values(clip, &values, rows, columns, counts_of(clip, &values, 0), n_filters(clip) * clip->bins);
         for (int64_t cell = 0; cell < n_cells(clip); cell++)
@@ -376,6 +382,9 @@ static int count_block(void *context, const struct lw_slot *slot, int number, st
     struct clip *const clip = context;
     clip->slot = slot;
     clip->number = number;
+    if (clip->sum_marks)
+        clip->has_sum_marks =
+            lw_counted_mark(&clip->counted, slot, number, 0, clip->sum_marks, clip->sum_marks + marks_bytes(clip));
     const int64_t n_pieces = lw_divide_up(slot->block.n_channels, n_together(clip));
     int rc = LW_OK;
     if (clip->pool && n_pieces > 1) {
@@ -450,10 +459,12 @@ static int open_clip(struct clip *clip, struct lw_setup *setup, struct lw_error 
 {
     clip->counted = lw_counted_of(setup, &clip->pass.plan.op);
     if (!(clip->counts = lw_alloc_array(n_bins(clip, clip->pass.group), sizeof *clip->counts, "the counts of the noise", err)) ||
-        !(clip->scratch = lw_alloc_array(clip->n_threads, (size_t)scratch_bytes(clip), "the marks of outputs", err)) ||
+        !(clip->scratch = lw_alloc_array(n_scratches(clip), (size_t)scratch_bytes(clip), "the marks of outputs", err)) ||
         !(clip->sums = lw_alloc_array(summed_of(clip), sizeof *clip->sums, "the sums of counts", err)) ||
         !(clip->work = lw_alloc_array(summed_of(clip), sizeof *clip->work, "the sums of counts", err)))
         return LW_ESYSTEM;
+    if (n_scratches(clip) > clip->n_threads)
+        clip->sum_marks = (unsigned char *)clip->scratch + clip->n_threads * scratch_bytes(clip);
     return lw_noise_pass_open(&clip->pass, setup, err);
 }
 

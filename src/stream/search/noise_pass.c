@@ -95,6 +95,15 @@ struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const stru
 int lw_noise_pass_take(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t first, struct lw_error *err)
 {
     struct lw_ols_spec *const ols = &pass->spec.ols;
+    if (pass->spec.kind == LW_OP_OLS && pass->job->op.ols.stacks) {    /* the pass numbers its filters from 0 */
+        const struct lw_shifts *const all = pass->job->op.ols.stacks;
+        const int64_t skipped = first * all->n_inputs;
+        pass->stacks = *all;
+        pass->stacks.n -= first;
+        pass->stacks.delays += skipped;
+        pass->stacks.weights = all->weights ? all->weights + skipped : NULL;
+        ols->stacks = &pass->stacks;
+    }
     return pass->spec.kind == LW_OP_OLS ? lw_job_take_filters(&setup->job, first, ols->n_filters, &ols->taps, err) : LW_OK;
 }
 

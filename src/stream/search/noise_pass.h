@@ -23,6 +23,7 @@ struct lw_noise_pass {
     const struct lw_engine *engine;
     int n_ranks;
     struct lw_op_spec spec;     /* the job's operation, with other products */
+    struct lw_shifts stacks;    /* delays and weights of its filters, to which spec.ols.stacks points */
     struct lw_noise_blocks blocks;
     int64_t group;              /* most channels at a time */
     int64_t pieces;             /* pieces of a block, each with a noise of its own; 0: none */
