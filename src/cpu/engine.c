@@ -29,6 +29,11 @@ static const struct lw_cpu_op_ops *const operations[] = {
     [LW_OP_CONV2D] = &lw_cpu_op_conv2d,
 };
 
+static const struct lw_cpu_op_ops *operation_of(const struct lw_op_spec *spec)
+{
+    return spec->kind == LW_OP_OLS && spec->ols.beams ? &lw_cpu_op_beams : operations[spec->kind];
+}
+
 struct lw_op {
     const struct lw_cpu_op_ops *ops;
     void *state;                        /* state of the implementation, owned */
@@ -49,7 +54,7 @@ struct slot_cpu {
 static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
     (void)engine;
-    return operations[spec->kind]->plan(spec, plan, err);
+    return operation_of(spec)->plan(spec, plan, err);
 }
 
 static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
@@ -57,7 +62,7 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
 {
     const struct lw_cpu_op_size size = {count, n_channels, engine->n_workers};
     const struct lw_slot_bytes buffers = lw_op_slot_bytes(spec, plan, count, n_channels);
-    const int64_t work = operations[spec->kind]->bytes(spec, plan, &size);
+    const int64_t work = operation_of(spec)->bytes(spec, plan, &size);
     int64_t slot = (int64_t)sizeof(struct slot_cpu) + buffers.input + buffers.map;
     for (int p = 0; p < plan->n_products; p++)
         slot += buffers.products[p];
@@ -88,7 +93,7 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
     if (!op)
         return LW_ESYSTEM;
-    op->ops = operations[spec->kind];
+    op->ops = operation_of(spec);
     op->plan = *plan;
     op->bytes = lw_op_slot_bytes(spec, plan, count, n_channels);
     op->count = count;

@@ -1,6 +1,6 @@
-/* op.h - operations of the CPU engine, as a table of functions; src/cpu/engine.c finds the table by lw_op_kind.
+/* op.h - operations of the CPU engine, as a table of functions; src/cpu/engine.c finds the table.
  *
- *     engine.c (slots, a worker thread) -> ols/, conv2d/: a block is cut into tasks -> lanes.h: OpenMP threads compute them
+ *     engine.c (slots, a worker thread) -> ols/, beams/, conv2d/: a block is cut into tasks -> lanes.h: OpenMP threads compute them
  *                                       -> kernels/: inner loops for each precision and instruction set (dispatch.h chooses)
  *
  * sfft/ stands apart: its solvers take all samples at once, without slots and blocks. */
@@ -35,3 +35,4 @@ struct lw_cpu_op_ops {
 };
 
 extern const struct lw_cpu_op_ops lw_cpu_op_ols, lw_cpu_op_conv2d;
+extern const struct lw_cpu_op_ops lw_cpu_op_beams;          /* overlap-save filtering of beams */

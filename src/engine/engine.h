@@ -14,6 +14,7 @@
 #include "base/type.h"
 #include "design/stored_taps.h"
 #include "signal/array.h"
+#include "signal/beams.h"
 #include "signal/convolution.h"
 #include "signal/mesh.h"
 #include "signal/post.h"
@@ -187,6 +188,7 @@ struct lw_op_plan {
     int n_products;
     int64_t n_values;           /* computed values per sample of the axis and channel: all filters, all pixels of a row */
     int segment;                /* FFT length N; 0: no FFT */
+    struct lw_beams_shape beams;        /* sums of beams, where the engine shares them */
     double seconds_per_output;  /* modelled time of one computed value on one thread or the device */
     double seconds_to_prepare;  /* modelled time to prepare all filters on one thread or the device */
     char text[160];             /* description for plan and log: "overlap-save, N = 4096, hop 3840, adjacent segments paired" */

@@ -15,6 +15,9 @@ int suite_search(const struct lw_engine_type *type, int divisor);
 /** Test the guaranteed error of overlap-save filtering (trial_bound.c) over random configurations. */
 int suite_accuracy(const struct lw_engine_type *type, int divisor);
 
+/** Test beams of arrays of channels against beams that were summed before. */
+int suite_beams(const struct lw_engine_type *type, int divisor);
+
 /** Test 2-D convolution against sums in double. */
 int suite_conv2d(const struct lw_engine_type *type, int divisor);
 

@@ -124,6 +124,29 @@ static void test_bytes_of_images(void)
     free(mesh.tables);
 }
 
+/* Beams whose delays differ by up to 1000 samples. */
+static void test_bytes_of_beams(void)
+{
+    enum { BEAMS = 150, CHANNELS = 40 };
+    static int32_t delays[BEAMS * CHANNELS];
+    static float weights[BEAMS * CHANNELS];
+    static const double taps[] = {1, 2, 3};
+    for (int i = 0; i < BEAMS * CHANNELS; i++) {
+        delays[i] = i / CHANNELS * (i % CHANNELS) / 6;
+        weights[i] = (float)(i % 7);
+    }
+    for (int kind = 0; kind < 4; kind++) {
+        struct lw_shifts shifts = {.n = BEAMS, .n_inputs = CHANNELS, .delays = delays, .weights = kind % 2 ? weights : NULL};
+        lw_shifts_span(&shifts);
+        const struct lw_op_spec spec = {
+            .kind = LW_OP_OLS, .input.scalar = kind < 2 ? LW_UINT8 : LW_FLOAT32, .output.scalar = LW_FLOAT32,
+            .layout = kind % 3 ? LW_TIME_SLOW : LW_TIME_FAST, .n_channels = BEAMS, .n_outputs = 50000,
+            .ols = {.taps = lw_stored_doubles(taps, false), .n_filters = 1, .n_taps = 3, .beams = &shifts},
+        };
+        test_bytes_of(&spec, "beams", kind % 2 ? 50000 : 900, 2, true);
+    }
+}
+
 static void test_bytes(void)
 {
     static const struct {
@@ -213,6 +236,7 @@ int main(void)
     test_bytes_of_trial(&plain, 1000, 1, false);
     test_bytes();
     test_bytes_of_images();
+    test_bytes_of_beams();
     test_range();
     test_options();
     return check_result("engine_cpu");

@@ -69,6 +69,24 @@ struct lw_cpu_stencil {
 /* Rows of outputs that one call of stencil() makes. */
 #define LW_CPU_STENCIL_ROWS 4
 
+/* Rows to be added sample by sample. As many samples beyond the rows' ends as LW_CPU_SUM_STEP may be read. */
+struct lw_cpu_rows {
+    const void *const *rows;        /* [n] the rows' first samples; any alignment */
+    const float *weights;           /* [n] factors of reals; NULL: 1 */
+    int64_t n;
+    int64_t narrow;                 /* rows of 16 bits whose sum has 16 bits */
+    int32_t bias;                   /* added to a sum of integers that becomes a real */
+    double scale;                   /* factor on reals */
+};
+
+/* Types of rows and of their sum. */
+enum lw_cpu_sum {
+    LW_CPU_BYTES_TO_SHORTS, LW_CPU_SHORTS_TO_SHORTS, LW_CPU_SHORTS_TO_WORDS, LW_CPU_WORDS_TO_WORDS, LW_CPU_SHORTS_TO_REALS,
+    LW_CPU_WORDS_TO_REALS, LW_CPU_REALS_TO_REALS,
+};
+
+#define LW_CPU_SUM_STEP 256
+
 /* Interpolation at one place of the axis (inside or near an end: struct lw_post_weights). Output rate i + r, "phase" r of sample i,
  * is the sum of weights[k * rate + r] * y[i + k - LW_POST_REACH] over begin[r > 0] <= k < end[r > 0]. */
 struct lw_cpu_phases {
@@ -125,6 +143,12 @@ struct lw_cpu_kernels {
     void (*quarter_turn)(const void *x, void *out, int64_t n);  /* out = i x, n complex numbers */
     void (*mirror)(const struct lw_cpu_fft *fft, const void *z, void *r);   /* bin k of r = conj(bin n - k of z) */
     void (*round_reals)(const double *in, void *out, int64_t n);
+
+    /* ---- sums of channels: see signal/beams.h ---- */
+    void (*add_rows)(enum lw_cpu_sum kind, const struct lw_cpu_rows *rows, int64_t n, void *out);
+    /* Turn stored integers of 8 or 16 bits: out[c][r] = stored[r][c], in this machine's byte order. Unsigned ones become signed,
+     * less half their range. stride: integers from row to row of `out`. */
+    void (*turn_integers)(const struct lw_cpu_panel *panel, const void *stored, void *out, int64_t stride);
 
     /* ---- operations of --post: see signal/post.h ---- */
     lw_cpu_make_fn *const *make;                                /* [LW_POST_KINDS] */
