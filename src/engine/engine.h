@@ -99,7 +99,7 @@ enum lw_weights {
  * A pixel has weight 0 if it is not finite, if its weight is not finite, or not above 0, and if it lies beyond the sides. y is NaN
  * if all pixels that the kernel covers have weight 0. A / B is the flux of a source with the kernel's shape, 1 / sqrt(B) its error;
  * pixels, weights, and kernels are real. In single precision y is exact to 1e-4, or to 1e-5 of the sum of |kernel| w |x| / sqrt(B)
- * if that is more, where B is at least 1e-3 of the image's largest; the cpu engine keeps this for any B.
+ * if that is more.
  *
  * The axis counts rows: a sample of the axis is a row of `columns` pixels, a channel is an image, and the layout is time fast. A
  * block holds the boundary's rows above and below the image; the engine makes the boundary's pixels left and right of it. struct

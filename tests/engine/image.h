@@ -70,9 +70,6 @@ struct lw_op_spec image_spec(const struct image_data *data);
  * time for every cut. */
 extern int64_t image_rows_at_once;
 
-/** Share of the largest B from which on outputs with weights must be exact: 1e-3, or less if an engine promises more. */
-extern double image_least_b;
-
 /** Run the convolution in blocks of `units` grid units (0: all rows in one block). CHECK reports failures.
  * @return whether there is a result; image_forget frees it in any case */
 bool image_run(struct lw_engine *engine, const struct image_data *data, int64_t units, struct image_result *result);

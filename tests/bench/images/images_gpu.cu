@@ -37,7 +37,7 @@ static const Case cases[] = {
     {"best", 8, BEST},
     {"background", 1, PEAKS, true},
     {"mesh of noise", 1, PEAKS, true, LW_WEIGHTS_MESH},
-    {"mesh of noise, separable kernel", 1, PEAKS, true, LW_WEIGHTS_MESH, true},
+    {"mesh of noise and a separable kernel", 1, PEAKS, true, LW_WEIGHTS_MESH, true},
     {"map of noise", 1, PEAKS, true, LW_WEIGHTS_SIGMA},
     {"map of weights", 1, PEAKS, false, LW_WEIGHTS_INVERSE},
     {"mesh of noise", 8, PEAKS, true, LW_WEIGHTS_MESH},
@@ -80,8 +80,19 @@ static __global__ void fill_map(float *map, int64_t n, float mean)
         map[i] = hash24(i, 3) % 4096 == 0 ? 0 : mean * (float)(1 + 0.1 * (hash24(i, 4) / 16777216.0 - 0.5));
 }
 
-static struct lw_op_spec spec_of(const Case &c, int64_t side, int kernel, const double *taps, const struct lw_mesh *background,
-                                 const struct lw_mesh *sigma)
+/* Noise of each kernel's outputs: that of uniform pixels in [-1, 1) times the kernel's norm. */
+static std::vector<double> noise_of(const std::vector<double> &taps, int n)
+{
+    std::vector<double> noise(n);
+    for (size_t i = 0; i < taps.size(); ++i)
+        noise[i / (taps.size() / n)] += taps[i] * taps[i] / 3;
+    for (double &sigma : noise)
+        sigma = sqrt(sigma);
+    return noise;
+}
+
+static struct lw_op_spec spec_of(const Case &c, int64_t side, int kernel, const double *taps, const double *noise,
+                                 const struct lw_mesh *background, const struct lw_mesh *sigma)
 {
     struct lw_op_spec s = {};
     s.kind = LW_OP_CONV2D;
@@ -97,11 +108,9 @@ static struct lw_op_spec spec_of(const Case &c, int64_t side, int kernel, const 
     s.conv2d.background = c.has_background ? background : NULL;
     s.conv2d.weights = c.weights;
     s.conv2d.sigma = c.weights == LW_WEIGHTS_MESH ? sigma : NULL;
-    double norm = 0;
-    for (int i = 0; i < kernel * kernel; ++i)
-        norm = hypot(norm, taps[i]);
     s.conv2d.search.products = c.products;
-    s.conv2d.search.threshold = c.weights != LW_WEIGHTS_NONE ? 5 : 5 * norm * sqrt(1.0 / 3);
+    s.conv2d.search.noise = c.weights == LW_WEIGHTS_NONE ? noise : NULL;
+    s.conv2d.search.threshold = 5;
     s.conv2d.search.cluster = 3;
     s.conv2d.search.sign = LW_SIGN_POSITIVE;
     return s;
@@ -180,7 +189,8 @@ int main(int argc, char **argv)
         if (argc > 3 && !strstr(c.name, argv[3]))
             continue;
         const std::vector<double> taps = make_kernels(kernel, c.n_kernels, c.is_separable);
-        const struct lw_op_spec spec = spec_of(c, side, kernel, taps.data(), &background, &sigma);
+        const std::vector<double> noise = noise_of(taps, c.n_kernels);
+        const struct lw_op_spec spec = spec_of(c, side, kernel, taps.data(), noise.data(), &background, &sigma);
         const double ms = measure(engine, c, side, kernel, spec, c.n_kernels > 1 && c.weights == LW_WEIGHTS_NONE ? one_ms : 0);
         one_ms = c.n_kernels == 1 ? ms : one_ms;
     }
