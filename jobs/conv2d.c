@@ -65,7 +65,7 @@ static const struct lw_option options[] = {
     LW_SEARCH_OPTIONS("pixel", "rows and columns of the same image and kernel", "image and kernel", "peaks and best",
                       "positive; of complex ones both", "|mesh",
                       "mesh: that of each pixel, measured in cells like --background mesh. Outputs are signal-to-noise ratios, "
-                      "as with --noise-map. Its map is /noise. "),
+                      "as with --noise-map. Its map is /noise. It is nowhere below half the least noise of the cells around. "),
     {.name = "cluster-kernels", .kind = LW_OPTION_FLAG, .within = "cluster", .word = "kernels",
      .help = "peaks of all kernels of an image compete, so that a source has one row, with the kernel that fits it best."},
     LW_WEIGHTS_OPTIONS,

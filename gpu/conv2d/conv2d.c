@@ -172,7 +172,7 @@ static struct lw_conv2d_mesh lay_out_mesh(const struct lw_mesh *mesh, struct lw_
     if (!mesh)
         return (struct lw_conv2d_mesh){0};
     return (struct lw_conv2d_mesh){lw_arena_take(arena, mesh_bytes(mesh)), mesh->cell, mesh->node_rows, mesh->node_columns,
-                                   mesh->first_row};
+                                   mesh->first_row, mesh->is_noise};
 }
 
 static int64_t n_scales(const struct lw_op_spec *spec) { return spec->n_channels * spec->conv2d.n_kernels; }

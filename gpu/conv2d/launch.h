@@ -178,6 +178,7 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
 struct lw_conv2d_mesh {
     float *tables;                      /* NULL: there is none */
     int64_t cell, node_rows, node_columns, first_row;
+    bool is_noise;                      /* values have the floor */
 };
 
 /* Pixels change before they are convolved: to x less the background or, with weights, to w x and w. All arrays are in device

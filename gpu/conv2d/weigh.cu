@@ -51,6 +51,7 @@ struct Spline {
     Cubic cubic;
     int64_t half;               /* half-pixel of the node above */
     float step;                 /* what a half-pixel is of the distance between nodes */
+    float floor;                /* least value between these nodes */
 
     /* Set the cubic for a row; return the first row with another one. */
     LW_DEVICE int64_t set(const lw_conv2d_mesh &mesh, int64_t channel, int64_t row, int64_t column)
@@ -68,12 +69,14 @@ struct Spline {
         };
         cubic.set(value(0, LW_MESH_V, LW_MESH_V_COLUMNS), value(below, LW_MESH_V, LW_MESH_V_COLUMNS),
                   value(0, LW_MESH_V_ROWS, LW_MESH_V_BOTH), value(below, LW_MESH_V_ROWS, LW_MESH_V_BOTH));
+        const float above = fminf(__ldg(at), __ldg(at + beside)), under = fminf(__ldg(at + below), __ldg(at + below + beside));
+        floor = mesh.is_noise ? LW_MESH_FLOOR * fminf(above, under) : -INFINITY;
         half = mesh.cell * (2 * down.node + 1) - 2 * mesh.first_row;
         step = mesh.node_rows > 1 ? 1 / (float)(2 * mesh.cell) : 0;
         return down.node + 2 < mesh.node_rows ? (half + 2 * mesh.cell + 1) / 2 : INT64_MAX;
     }
 
-    LW_DEVICE float at(int64_t row) const { return cubic.at((float)(int)(2 * row - half) * step); }
+    LW_DEVICE float at(int64_t row) const { return fmaxf(cubic.at((float)(int)(2 * row - half) * step), floor); }
 };
 
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */

@@ -40,6 +40,7 @@ int lw_job_choose_mesh(const struct lw_options *given, struct lw_job *job, struc
     if ((rc = make_mesh(mesh, "the background", &job->mesh->background, err)) ||
         (rc = make_mesh(mesh, "the noise", &job->mesh->noise, err)))
         return rc;
+    job->mesh->noise.is_noise = true;
     c->background = has_background ? &job->mesh->background : NULL;
     if (has_noise) {
         c->sigma = &job->mesh->noise;

@@ -2,6 +2,8 @@
 
 #include "base/integers.h"
 
+#include <math.h>
+
 struct lw_mesh lw_mesh_of(int64_t rows, int64_t columns, int64_t cell, int64_t n_channels)
 {
     return (struct lw_mesh){
@@ -68,6 +70,13 @@ static struct cubic cubic_of(float v0, float v1, float d0, float d1)
     return (struct cubic){{v0, v1 - v0 - 2 * d0 - d1, 3 * d0, d1 - d0}};
 }
 
+/* Return the floor of values between a column of nodes and the `next`. @param v  values of the nodes above the place */
+static float floor_of(const struct lw_mesh *mesh, const float *v, int64_t node, int64_t next)
+{
+    const float *const below = v + (mesh->node_rows > 1 ? mesh->node_columns : 0);
+    return mesh->is_noise ? LW_MESH_FLOOR * fminf(fminf(v[node], v[next]), fminf(below[node], below[next])) : -INFINITY;
+}
+
 static float value_at(struct cubic f, float t) { return f.c[0] + t * (f.c[1] + t * (f.c[2] + t * f.c[3])); }
 
 /* One number of a node's column at a place along the rows: v, with table LW_MESH_V, or v_columns, with LW_MESH_V_COLUMNS. Its
@@ -84,6 +93,7 @@ void lw_mesh_row(const struct lw_mesh *mesh, int64_t channel, int64_t row, int64
 {
     const int64_t cell = mesh->cell, last = lw_max64(mesh->node_columns - 2, 0), end_column = first_column + n;
     const struct lw_mesh_place at = lw_mesh_find(2 * (mesh->first_row + row), cell, mesh->node_rows);
+    const float *const nodes = table_of(mesh, channel, LW_MESH_V) + at.node * mesh->node_columns;
     for (int64_t j = first_column; j < end_column;) {
         const int64_t node = lw_mesh_find(2 * j + 1, cell, mesh->node_columns).node;
         const int64_t next = lw_min64(node + 1, mesh->node_columns - 1);
@@ -93,10 +103,12 @@ void lw_mesh_row(const struct lw_mesh *mesh, int64_t channel, int64_t row, int64
                                         along_rows(mesh, channel, LW_MESH_V_COLUMNS, next, at));
         const int64_t node_end = node == last ? end_column : lw_min64(end_column, cell * (node + 1) + cell / 2);
         const int64_t half = 2 * j + 1 - cell - 2 * cell * node;
-        const float scale = (float)(2 * cell);
+        const float scale = (float)(2 * cell), least = floor_of(mesh, nodes, node, next);
         float *const to = out + (j - first_column);
-        for (int i = 0; i < (int)(node_end - j); i++)
-            to[i] = value_at(f, (float)((int)half + 2 * i) / scale);
+        for (int i = 0; i < (int)(node_end - j); i++) {
+            const float value = value_at(f, (float)((int)half + 2 * i) / scale);
+            to[i] = value > least ? value : least;
+        }
         j = node_end;
     }
 }

@@ -11,11 +11,15 @@
  *     - Along the rows' numbers a node lies at the upper edge of its cell's middle pixel, along columns at the pixel's centre.
  *     - A mesh with one row of nodes is linear along the columns.
  *
- * Pixels outside the outermost nodes are on the continuation of the cubic that ends there. */
+ * Pixels outside the outermost nodes are on the continuation of the cubic that ends there.
+ *
+ * A map of noise has a floor, which SExtractor and sep lack: where the noise falls steeply, beside a bright galaxy, the spline
+ * swings to 0 and below. No value is less than LW_MESH_FLOOR times the least of the four nodes around it. */
 #pragma once
 
 #include "base/linkage.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 LW_C_BEGIN
@@ -25,12 +29,15 @@ LW_C_BEGIN
  * other. */
 enum { LW_MESH_V, LW_MESH_V_ROWS, LW_MESH_V_COLUMNS, LW_MESH_V_BOTH, LW_MESH_TABLES };
 
+#define LW_MESH_FLOOR 0.5f
+
 struct lw_mesh {
     int64_t rows, columns;              /* size of an image, pixels */
     int64_t cell;                       /* side of a cell, pixels */
     int64_t node_rows, node_columns;
     int64_t n_channels;                 /* images */
     int64_t first_row;                  /* row of the image that counts as row 0 in lw_mesh_row, and for engines */
+    bool is_noise;                      /* values have the floor */
     float *tables;                      /* [n_channels][LW_MESH_TABLES][node_rows][node_columns]; derivatives per cell^2 */
 };
 

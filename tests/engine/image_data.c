@@ -34,11 +34,13 @@ static void make_pixels(struct image_data *data, uint64_t *state)
     }
 }
 
-/* A mesh of random nodes, least <= node <= most, and its values at all pixels. Images are the rows from 13 on of larger ones. */
-static double *make_mesh(const struct image *t, double least, double most, uint64_t *state, struct lw_mesh *mesh)
+/* A mesh of random nodes, least <= node <= most, and its values at all pixels. Images are the rows from 13 on of larger ones. Every
+ * fifth node of a noise is eight times as high, so that the spline swings below its floor. */
+static double *make_mesh(const struct image *t, double least, double most, bool is_noise, uint64_t *state, struct lw_mesh *mesh)
 {
     *mesh = lw_mesh_of(t->rows + 21, t->columns, 16, t->n_images);
     mesh->first_row = 13;
+    mesh->is_noise = is_noise;
     mesh->tables = calloc((size_t)lw_mesh_values(mesh), sizeof *mesh->tables);
     float *const values = calloc((size_t)(mesh->node_rows * mesh->node_columns + t->columns), sizeof *values);
     double *const map = calloc((size_t)(t->n_images * t->rows * t->columns), sizeof *map);
@@ -46,7 +48,7 @@ static double *make_mesh(const struct image *t, double least, double most, uint6
         abort();
     for (int64_t c = 0; c < t->n_images; c++) {
         for (int64_t i = 0; i < mesh->node_rows * mesh->node_columns; i++)
-            values[i] = (float)(least + (most - least) * (trial_uniform(state) + 1) / 2);
+            values[i] = (float)((is_noise && i % 5 == 2 ? 8 : 1) * (least + (most - least) * (trial_uniform(state) + 1) / 2));
         lw_mesh_fill(mesh, c, values);
         for (int64_t row = 0; row < t->rows; row++) {
             lw_mesh_row(mesh, c, row, 0, t->columns, values);
@@ -86,9 +88,9 @@ static void make_sky(struct image_data *data, uint64_t *state)
 {
     const struct image *const t = &data->image;
     if (t->has_background)
-        data->sky = make_mesh(t, -2 * t->spread, 5 * t->spread, state, &data->background);
+        data->sky = make_mesh(t, -2 * t->spread, 5 * t->spread, false, state, &data->background);
     if (t->weights == LW_WEIGHTS_MESH) {
-        data->weights = make_mesh(t, 0.5 * t->spread, t->spread, state, &data->sigma);
+        data->weights = make_mesh(t, 0.5 * t->spread, t->spread, true, state, &data->sigma);
         for (int64_t i = 0; i < t->n_images * t->rows * t->columns; i++)
             data->weights[i] = data->weights[i] > 0 ? 1 / (data->weights[i] * data->weights[i]) : 0;
     } else if (t->weights != LW_WEIGHTS_NONE) {

@@ -88,7 +88,11 @@ def make_maps(x, cell):
                       for i in range(shape[0])])
     rows = spline(np.arange(x.shape[0]) / cell - 0.5, shape[0], False)
     columns = spline((np.arange(x.shape[1]) + 0.5) / cell - 0.5, shape[1], shape[0] == 1)
-    return [rows @ smooth(nodes[:, :, m], m) @ columns.T for m in (0, 1)]
+    background, noise = (smooth(nodes[:, :, m], m) for m in (0, 1))
+    around = np.clip(np.floor(np.arange(x.shape[0]) / cell - 0.5), 0, max(shape[0] - 2, 0)).astype(int)
+    beside = np.clip(np.floor((np.arange(x.shape[1]) + 0.5) / cell - 0.5), 0, max(shape[1] - 2, 0)).astype(int)
+    least = np.min([noise[np.ix_(np.minimum(around + a, shape[0] - 1), np.minimum(beside + b, shape[1] - 1))] for a in (0, 1) for b in (0, 1)], 0)
+    return rows @ background @ columns.T, np.maximum(rows @ noise @ columns.T, least / 2)
 
 
 # ---- images and runs --------------------------------------------------------------------------------------------------------
@@ -142,6 +146,19 @@ def values():
                 compare(f"noise of {shape} {kind} in {cell}", np.reshape(found["noise"], shape)[image], noise, noise)
             done = lapwing(1, "verify", f"{work}/out.h5", "--sample", 300)
             check("/background" in done.stdout and "/noise" in done.stdout, f"{shape}: verify does not know the maps: {done.stdout}")
+
+
+def galaxy():
+    """Beside a bright galaxy the spline of the noise swings below 0; its floor keeps the weights of pixels finite."""
+    i, j = np.mgrid[:200, :180]
+    x = (100 + 2000 * np.exp(-np.hypot(i - 110, j - 80) / 12) + random.standard_normal(i.shape)).astype("f4")
+    with tempfile.TemporaryDirectory() as work:
+        write(work, x)
+        found = run(work, "--noise", "mesh", "--background", "mesh", "--mesh", 32)
+        wanted, noise = make_maps(x, 32)
+        compare("a galaxy", found["background"], wanted, noise)
+        compare("noise beside a galaxy", found["noise"], noise, noise)
+        check(found["noise"].min() > 0.4 and np.isfinite(found["convolved"]).all(), f"noise of {found['noise'].min()} beside a galaxy")
 
 
 def bits():
@@ -209,6 +226,6 @@ def errors():
         check("real images" in run(work, "--background", "mesh", count=2, code=78), "a complex image has a background")
 
 
-for part in (values, bits, windows, weights, errors):
+for part in (values, galaxy, bits, windows, weights, errors):
     part()
 finish()
