@@ -1,4 +1,4 @@
-"""The mesh of background and noise beside sep: equal maps, simulated noise, and time.
+"""The mesh of background and noise beside sep: equal maps, simulated noise, galaxies, and time.
 
     measure_mesh.py LAPWING FOLDER
 
@@ -73,6 +73,21 @@ def simulated():
             print(f"| {stars} | {width} | " + " | ".join(f"{100 * np.median(np.abs(n / truth - 1)):.2f}%" for n in noises) + " |", flush=True)
 
 
+def galaxies():
+    """Discs with two arms: rows of the share of pixels with less than half their true noise."""
+    for side, scale, peak, arms, center in ((512, 60, 2000, 0.3, (256, 256)), (512, 30, 20000, 0.3, (256, 256)),
+                                            (768, 40, 50000, 0, (300, 420)), (512, 80, 500, 0.5, (200, 300))):
+        y, x = np.mgrid[:side, :side] - np.reshape(center, (2, 1, 1))
+        r = np.hypot(y, x)
+        disc = peak * np.exp(-r / scale) * (1 + arms * np.cos(2 * np.arctan2(y, x) - 3 * np.log(r + 5)))
+        truth = np.sqrt(1 + disc / 4)       # a gain of 4
+        image = (10 + disc + truth * random.standard_normal(r.shape)).astype("f4")
+        for cell in (64, 32):
+            noises = lapwing(image, *MESH, "--mesh", str(cell))[0][1], sep.Background(image, bw=cell, bh=cell).rms()
+            print(f"| {peak} | {scale} | {arms} | {cell} | " +
+                  " | ".join(f"{100 * (n < truth / 2).mean():.2f}% | {(n / truth).min():.2g}" for n in noises) + " |", flush=True)
+
+
 def times():
     x = random.normal(100, 5, (4096, 4096)).astype("f4")
     rows = []
@@ -92,5 +107,7 @@ print("| image | cell | masked | background | noise | raised |\n|---|---|---|---
 equal()
 print("\n| stars | full width | lapwing | sep |\n|---|---|---|---|")
 simulated()
+print("\n| peak | scale | arms | cell | lapwing | its least | sep | its least |\n|---|---|---|---|---|---|---|---|")
+galaxies()
 print()
 times()
