@@ -2,11 +2,10 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/dataset.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #ifdef LAPWING_HAVE_MSEED
@@ -55,8 +54,7 @@ static int fail_unknown(const char *file, struct lw_error *err)
         last = formats[f]->recognise ? f : last;
     for (int f = 0; f <= last; f++)
         if (formats[f]->recognise)
-            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", f == 0 ? "" : f < last ? ", " : " or ",
-                     formats[f]->file_text);
+            lw_append(known, sizeof known, "%s%s", f == 0 ? "" : f < last ? ", " : " or ", formats[f]->file_text);
     return lw_fail(err, LW_EDATA, "'%.300s' is not %s", file, known);
 }
 
@@ -82,7 +80,7 @@ static int find_named(const char *name, const struct lw_format **out, struct lw_
             *out = formats[f];
             return LW_OK;
         }
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", f == 0 ? "" : ", ", formats[f]->name);
+        lw_append(known, sizeof known, "%s%s", f == 0 ? "" : ", ", formats[f]->name);
     }
     return lw_fail(err, LW_EUSAGE, "--format %s is unknown: give one of %s", name, known);
 }

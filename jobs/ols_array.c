@@ -1,6 +1,7 @@
 #include "jobs/ols_array.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "job/selection.h"
 
 #include <inttypes.h>
@@ -236,21 +237,16 @@ void lw_ols_summarize_array(const struct lw_options *given, const struct lw_job 
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
     const struct lw_shifts *const sums = lw_op_sums(&job->op);
-    size_t used = strlen(text);
     if (ols->own_taps)
-        used += (size_t)snprintf(text + used, size - used, " for each channel");
-    if (ols->normalize != LW_NORMALIZE_NONE && used < size)
-        used += (size_t)snprintf(text + used, size - used, ", normalized (%s)", normalize_texts[ols->normalize]);
-    if (sums && used < size) {
-        if (ols->stacks)
-            used += (size_t)snprintf(text + used, size - used, ", %" PRId64 " channels stacked (%s)", sums->n_inputs,
-                                     lw_options_text(given, "stack"));
-        else
-            used += (size_t)snprintf(text + used, size - used, " behind %" PRId64 " beams of %" PRId64 " channels", sums->n,
-                                     sums->n_inputs);
-    }
-    if (sums && used < size)
-        snprintf(text + used, size - used, ", delays %" PRId64 "..%" PRId64, -sums->before, sums->after);
+        lw_append(text, size, " for each channel");
+    if (ols->normalize != LW_NORMALIZE_NONE)
+        lw_append(text, size, ", normalized (%s)", normalize_texts[ols->normalize]);
+    if (sums && ols->stacks)
+        lw_append(text, size, ", %" PRId64 " channels stacked (%s)", sums->n_inputs, lw_options_text(given, "stack"));
+    else if (sums)
+        lw_append(text, size, " behind %" PRId64 " beams of %" PRId64 " channels", sums->n, sums->n_inputs);
+    if (sums)
+        lw_append(text, size, ", delays %" PRId64 "..%" PRId64, -sums->before, sums->after);
 }
 
 void lw_ols_release_array(struct lw_job *job)

@@ -1,6 +1,7 @@
 /* sfft.c - the job `sfft`: the largest Fourier coefficients of a very long signal, from a small part of its samples. */
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "job/choose.h"
 #include "job/line_rows.h"
 #include "job/selection.h"
@@ -154,17 +155,16 @@ static void summarize(struct lw_job *job)
 {
     const struct lw_sfft_request *const request = job->request;
     const int64_t n = request->spec.n, last = (request->n_pieces - 1) * request->hop + n;
-    int used = snprintf(job->summary, sizeof job->summary, "at most %" PRId64 " lines per transform: %" PRId64 " channel%s",
-                        request->spec.sparsity, job->op.n_channels, job->op.n_channels == 1 ? "" : "s");
+    char *const text = job->summary;
+    const size_t size = sizeof job->summary;
+    snprintf(text, size, "at most %" PRId64 " lines per transform: %" PRId64 " channel%s", request->spec.sparsity,
+             job->op.n_channels, job->op.n_channels == 1 ? "" : "s");
     if (request->has_pieces)
-        used +=
-            snprintf(job->summary + used, sizeof job->summary - (size_t)used, ", %" PRId64 " piece%s (one per %" PRId64 " samples)",
-                     request->n_pieces, request->n_pieces == 1 ? "" : "s", request->hop);
-    used += snprintf(job->summary + used, sizeof job->summary - (size_t)used, " of %" PRId64 " %s samples", n,
-                     job->op.input.is_complex ? "complex" : "real");
+        lw_append(text, size, ", %" PRId64 " piece%s (one per %" PRId64 " samples)", request->n_pieces,
+                  request->n_pieces == 1 ? "" : "s", request->hop);
+    lw_append(text, size, " of %" PRId64 " %s samples", n, job->op.input.is_complex ? "complex" : "real");
     if (request->has_pieces && last < job->n_samples)
-        snprintf(job->summary + used, sizeof job->summary - (size_t)used, "; the last %" PRId64 " samples are in no piece",
-                 job->n_samples - last);
+        lw_append(text, size, "; the last %" PRId64 " samples are in no piece", job->n_samples - last);
 }
 
 static int prepare(const struct lw_options *given, struct lw_comm *comm, struct lw_pool *pool, const struct lw_dataset_info *input,

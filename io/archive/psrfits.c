@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/bytes/transfer.h"
 #include "io/notes/recorder.h"
 
@@ -104,14 +105,13 @@ static bool find_power(const struct lw_psrfits *table, char *path, size_t size)
 /* Set the polarisations to be summed, by info->path. An empty path is set to the path of the total power. */
 static int choose(struct lw_dataset_info *info, const struct lw_psrfits *table, struct lw_spectra *out, struct lw_error *err)
 {
-    char paths[160], name[NAME];
-    size_t used = 0;
+    char paths[160] = "", name[NAME];
     for (int64_t p = 0; p < table->n_pols; p++) {
         name_pol(table, p, name);
-        used += (size_t)snprintf(paths + used, sizeof paths - used, "%s/%s", p ? ", " : "", name);
+        lw_append(paths, sizeof paths, "%s/%s", p ? ", " : "", name);
     }
     if (table->n_pols > 1)
-        snprintf(paths + used, sizeof paths - used, ", and sums of two, joined by +");
+        lw_append(paths, sizeof paths, ", and sums of two, joined by +");
     if (!info->path[0] && !find_power(table, info->path, sizeof info->path))
         return lw_fail(err, LW_EUSAGE,
                        "'%.400s' does not name which of its %" PRId64 " polarisations are the total power (POL_TYPE '%s'): "

@@ -1,10 +1,10 @@
 #include "io/archive/shared.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "io/dataset.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,10 +50,9 @@ void lw_archive_name(struct lw_dataset_info *info, int dimension, const char *na
 
 void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row)
 {
-    size_t used = 0;
-    for (int d = 0; d < n_dims; d++)
-        used += (size_t)snprintf(row->shape + used, sizeof row->shape - used, "%s%" PRId64, d ? " x " : "[", dims[d]);
-    snprintf(row->shape + used, sizeof row->shape - used, "]");
+    snprintf(row->shape, sizeof row->shape, "[");
+    lw_append_dims(row->shape, sizeof row->shape, dims, n_dims);
+    lw_append(row->shape, sizeof row->shape, "]");
 }
 
 void lw_archive_list(const struct lw_dataset_info *info, const char *storage, int64_t stored_bytes, lw_list_fn *visit,

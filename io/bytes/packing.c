@@ -1,9 +1,9 @@
 #include "io/bytes/packing.h"
 
+#include "base/text.h"
+
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 bool lw_packing_is_trivial(const struct lw_packing *packing, struct lw_type type)
 {
@@ -56,27 +56,17 @@ void lw_packing_undo(const struct lw_packing *packing, struct lw_type type, int6
         undo_real(packing, n, numbers);
 }
 
-__attribute__((format(printf, 2, 3)))
-static void append(char text[LW_PACKING_TEXT], const char *format, ...)
-{
-    const size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, LW_PACKING_TEXT - used, format, arguments);
-    va_end(arguments);
-}
-
 const char *lw_packing_text(const struct lw_packing *packing, char text[LW_PACKING_TEXT])
 {
     const char *before = "; not a number: ";
     snprintf(text, LW_PACKING_TEXT, "stored%s", packing->has_other_sign ? " (sign by _Unsigned)" : "");
     if (packing->scale != 1)
-        append(text, " x %.9g", packing->scale);
+        lw_append(text, LW_PACKING_TEXT, " x %.9g", packing->scale);
     if (packing->offset != 0)
-        append(text, " %c %.9g", packing->offset < 0 ? '-' : '+', fabs(packing->offset));
+        lw_append(text, LW_PACKING_TEXT, " %c %.9g", packing->offset < 0 ? '-' : '+', fabs(packing->offset));
     for (int m = 0; m < packing->n_missing; m++, before = ", ")
-        append(text, "%s%.9g", before, packing->missing[m]);
+        lw_append(text, LW_PACKING_TEXT, "%s%.9g", before, packing->missing[m]);
     if (isfinite(packing->low) || isfinite(packing->high))
-        append(text, "%snumbers outside %.9g..%.9g", before, packing->low, packing->high);
+        lw_append(text, LW_PACKING_TEXT, "%snumbers outside %.9g..%.9g", before, packing->low, packing->high);
     return text;
 }

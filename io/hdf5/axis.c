@@ -1,5 +1,6 @@
 #include "io/hdf5/inspect.h"
 
+#include "base/text.h"
 #include "io/dataset.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/conventions.h"
@@ -111,8 +112,7 @@ static void find_rate_above(hid_t file, const char *path, struct lw_axis_metadat
             return;
         found = find_rate_attribute(object, axis, err);
         if (found)
-            snprintf(axis->source + strlen(axis->source), sizeof axis->source - strlen(axis->source), " of %.64s",
-                     group[0] ? group : "/");
+            lw_append(axis->source, sizeof axis->source, " of %.64s", group[0] ? group : "/");
     }
 }
 

@@ -1,12 +1,12 @@
 #include "io/hdf5/inspect.h"
 
+#include "base/text.h"
 #include "io/dataset.h"
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/library.h"
 #include "options/parse.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,22 +15,12 @@ struct walk {
     void *context;
 };
 
-__attribute__((format(printf, 3, 4)))
-static void append(char *text, size_t size, const char *format, ...)
-{
-    const size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, size - used, format, arguments);
-    va_end(arguments);
-}
-
 static void dims_text(const hsize_t *dims, int n_dims, char *text, size_t size)
 {
-    append(text, size, "[");
+    lw_append(text, size, "[");
     for (int d = 0; d < n_dims; d++)
-        append(text, size, "%s%" PRIu64, d ? " x " : "", (uint64_t)dims[d]);
-    append(text, size, "]");
+        lw_append(text, size, "%s%" PRIu64, d ? " x " : "", (uint64_t)dims[d]);
+    lw_append(text, size, "]");
 }
 
 static void describe_storage(hid_t dataset, struct lw_listing *row)
@@ -43,11 +33,11 @@ static void describe_storage(hid_t dataset, struct lw_listing *row)
     LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
     const H5D_layout_t layout = H5Pget_layout(creation);
     if (layout >= H5D_COMPACT && layout <= H5D_VIRTUAL)
-        append(row->storage, sizeof row->storage, "%s", names[layout]);
+        lw_append(row->storage, sizeof row->storage, "%s", names[layout]);
     if (layout == H5D_CHUNKED)
         dims_text(chunk, H5Pget_chunk(creation, H5S_MAX_RANK, chunk), row->storage, sizeof row->storage);
     lw_hdf5_filters_text(creation, filters, sizeof filters);
-    append(row->storage, sizeof row->storage, "%s%s", filters[0] ? ", " : "", filters);
+    lw_append(row->storage, sizeof row->storage, "%s%s", filters[0] ? ", " : "", filters);
     row->stored_bytes = (int64_t)H5Dget_storage_size(dataset);
 }
 
@@ -78,11 +68,11 @@ static void describe_shape_and_type(hid_t dataset, struct lw_listing *row)
     if (class == H5S_SIMPLE)
         dims_text(dims, H5Sget_simple_extent_dims(space, dims, NULL), row->shape, sizeof row->shape);
     else
-        append(row->shape, sizeof row->shape, "%s", class == H5S_NULL ? "no data" : "single value");
+        lw_append(row->shape, sizeof row->shape, "%s", class == H5S_NULL ? "no data" : "single value");
     lw_hdf5_type_text(type, row->type, sizeof row->type);
     const bool is_packed =
         lw_hdf5_type_parse(type, &info.type) && lw_hdf5_packing_find(dataset, &info, &broken) == LW_OK && info.packing.is_on;
-    append(row->storage, sizeof row->storage, "%s", is_packed ? ", packed" : "");
+    lw_append(row->storage, sizeof row->storage, "%s", is_packed ? ", packed" : "");
 }
 
 static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, void *context)

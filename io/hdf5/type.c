@@ -1,5 +1,7 @@
 #include "io/hdf5/library.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -162,14 +164,13 @@ static void number_text(hid_t stored, char *text, size_t size)
 static void compound_text(hid_t stored, char *text, size_t size)
 {
     const int n_members = H5Tget_nmembers(stored);
-    int used = snprintf(text, size, "compound {");
-    for (int m = 0; m < n_members && used >= 0 && (size_t)used < size; m++) {
+    snprintf(text, size, "compound {");
+    for (int m = 0; m < n_members; m++) {
         char *const name = H5Tget_member_name(stored, (unsigned)m);
-        used += snprintf(text + used, size - (size_t)used, "%s%s", m ? ", " : "", name ? name : "?");
+        lw_append(text, size, "%s%s", m ? ", " : "", name ? name : "?");
         H5free_memory(name);
     }
-    if (used >= 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, "}");
+    lw_append(text, size, "}");
 }
 
 const char *lw_hdf5_type_text(hid_t stored, char *text, size_t size)

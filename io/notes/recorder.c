@@ -1,5 +1,7 @@
 #include "io/notes/recorder.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -106,11 +108,10 @@ bool lw_recorder_is_pointing(const struct lw_recorder *a, const struct lw_record
 const char *lw_recorder_text(const struct lw_recorder *recorder, char *text, size_t size)
 {
     char what[LW_RECORDER_VALUE], value[LW_RECORDER_VALUE];
-    size_t used = 0;
     text[0] = '\0';
-    for (const char *at = recorder->text; used < size && lw_recorder_next(&at, what, value); )
-        used += (size_t)snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", what, value);
-    if (recorder->has_pointing && used < size)
-        snprintf(text + used, size - used, "%spointing %.6f %+.6f degrees", used ? ", " : "", recorder->ra_deg, recorder->dec_deg);
+    for (const char *at = recorder->text; lw_recorder_next(&at, what, value); )
+        lw_append(text, size, "%s%s %s", text[0] ? ", " : "", what, value);
+    if (recorder->has_pointing)
+        lw_append(text, size, "%spointing %.6f %+.6f degrees", text[0] ? ", " : "", recorder->ra_deg, recorder->dec_deg);
     return text;
 }

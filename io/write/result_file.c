@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/journal/journal.h"
 #include "io/write/writer.h"
 
@@ -254,7 +255,7 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
         result->is_new = true;
         result->old_fd = result->fd;
         result->fd = -1;
-        strncat(result->part, NEW_SUFFIX, sizeof result->part - strlen(result->part) - 1);
+        lw_append(result->part, sizeof result->part, "%s", NEW_SUFFIX);
         rc = hold_part(result, err);
     } else if (rc == LW_OK) {
         lw_result_file_forget(result);          /* they describe the old contents, so they go before the contents */

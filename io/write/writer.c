@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/bytes/transfer.h"
 #include "io/journal/journal.h"
 #include "io/write/structure.h"
@@ -50,10 +51,8 @@ static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, s
         char type[40], text[256];
         const char *const kind = dataset->n_columns > 0 ? (dataset->grows ? "growing table" : "table")
                                  : dataset->holds_words ? "uint64" : lw_type_text(dataset->type, type);
-        int used = snprintf(text, sizeof text, "%.60s %s", dataset->path, kind);
-        for (int i = 0; i < dataset->n_dims; i++)
-            used += snprintf(text + used, sizeof text - (size_t)used, "%s%" PRId64, i ? " x " : " ", dataset->dims[i]);
-        const int rc = lw_comm_same(comm, "the result", text, err);
+        snprintf(text, sizeof text, "%.60s %s ", dataset->path, kind);
+        const int rc = lw_comm_same(comm, "the result", lw_append_dims(text, sizeof text, dataset->dims, dataset->n_dims), err);
         if (rc)
             return rc;
     }
@@ -222,8 +221,8 @@ int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_er
     if (!writer->store || lw_put_end(writer->pool, &write->put, &reason) == LW_OK)
         return LW_OK;
     for (int d = 0; d < write->n_dims; d++)
-        snprintf(where + strlen(where), sizeof where - strlen(where), "%s%" PRId64 "..%" PRId64, d ? " x " : " at ",
-                 write->first[d], write->first[d] + write->count[d] - 1);
+        lw_append(where, sizeof where, "%s%" PRId64 "..%" PRId64, d ? " x " : " at ", write->first[d],
+                  write->first[d] + write->count[d] - 1);
     return lw_fail(err, LW_EIO, "cannot write '%.600s'%s: %.200s", writer->result.part, where, reason.message);
 }
 

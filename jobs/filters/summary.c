@@ -1,11 +1,11 @@
 /* summary.c - the attributes and log lines that describe the filters of a bank. */
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "jobs/filters/bank.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,17 +80,7 @@ void lw_bank_attributes_release(struct lw_bank_attributes *notes)
     *notes = (struct lw_bank_attributes){0};
 }
 
-enum { MOST_SAID = 64, LINE_SIZE = 400 };
-
-__attribute__((format(printf, 2, 3)))
-static void append(char line[LINE_SIZE], const char *format, ...)
-{
-    va_list arguments;
-    const size_t length = strlen(line);
-    va_start(arguments, format);
-    vsnprintf(line + length, LINE_SIZE - length, format, arguments);
-    va_end(arguments);
-}
+enum { MOST_SAID = 64 };
 
 /* Return a frequency as the log shows it: in Hz, or in cycles per sample if the rate is not known. */
 static double shown(const struct lw_bank *bank, double frequency)
@@ -103,7 +93,7 @@ static const char *unit(const struct lw_bank *bank) { return bank->rate_hz > 0 ?
 static void report_filter(const struct lw_bank *bank, int f)
 {
     const struct lw_filter_figures *const figure = &bank->figures[f];
-    char line[LINE_SIZE] = "", parameter[80] = "";
+    char line[400], parameter[80] = "";
     if (bank->parameter_text)
         snprintf(parameter, sizeof parameter, bank->parameter_text, bank->parameters[f]);
     if (bank->columns > 0) {
@@ -111,21 +101,21 @@ static void report_filter(const struct lw_bank *bank, int f)
                     parameter[0] ? " " : "", parameter, bank->n_taps / bank->columns, bank->columns, figure->gain, figure->energy);
         return;
     }
-    append(line, "filter %d: %s%s%s, %" PRId64 " %s taps, gain %.6g at %.6g %s, energy %.6g", f, bank->kind->name,
-           parameter[0] ? " " : "", parameter, bank->n_taps, bank->is_complex ? "complex" : "real", figure->gain,
-           shown(bank, bank->references[f]), unit(bank), figure->energy);
+    snprintf(line, sizeof line, "filter %d: %s%s%s, %" PRId64 " %s taps, gain %.6g at %.6g %s, energy %.6g", f, bank->kind->name,
+             parameter[0] ? " " : "", parameter, bank->n_taps, bank->is_complex ? "complex" : "real", figure->gain,
+             shown(bank, bank->references[f]), unit(bank), figure->energy);
     if (bank->has_bands && isnan(figure->ripple_db))
-        append(line, ", no flat pass band");
+        lw_append(line, sizeof line, ", no flat pass band");
     else if (bank->has_bands)
-        append(line, ", ripple %.2g dB", figure->ripple_db);
+        lw_append(line, sizeof line, ", ripple %.2g dB", figure->ripple_db);
     if (bank->has_bands && isnan(figure->attenuation_db))
-        append(line, ", no stop band");
+        lw_append(line, sizeof line, ", no stop band");
     else if (bank->has_bands)
-        append(line, ", attenuation %.1f dB", figure->attenuation_db);
-    append(line, ", within 3 dB from %.6g to %.6g %s, delay %.12g samples", shown(bank, figure->edge_low),
-           shown(bank, figure->edge_high), unit(bank), bank->delays[f]);
+        lw_append(line, sizeof line, ", attenuation %.1f dB", figure->attenuation_db);
+    lw_append(line, sizeof line, ", within 3 dB from %.6g to %.6g %s, delay %.12g samples", shown(bank, figure->edge_low),
+              shown(bank, figure->edge_high), unit(bank), bank->delays[f]);
     if (bank->rate_hz > 0)
-        append(line, " (%.6g s)", bank->delays[f] / bank->rate_hz);
+        lw_append(line, sizeof line, " (%.6g s)", bank->delays[f] / bank->rate_hz);
     lw_log_info("%s", line);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 
+#include "base/text.h"
 #include "engine/registry.h"
 #include "job/hints.h"
 #include "job/selection.h"
@@ -337,8 +338,8 @@ const char *lw_word_nearest(unsigned sorts, const char *name)
 const char *lw_word_list(unsigned sorts, const char *separator, char text[LW_WORD_LIST])
 {
     const char *name;
-    size_t length = 0;
-    for (int i = 0; (name = lw_word_at(sorts, i).name) && length < LW_WORD_LIST; i++)
-        length += (size_t)snprintf(text + length, LW_WORD_LIST - length, "%s%s", i > 0 ? separator : "", name);
+    text[0] = '\0';
+    for (int i = 0; (name = lw_word_at(sorts, i).name); i++)
+        lw_append(text, LW_WORD_LIST, "%s%s", i > 0 ? separator : "", name);
     return text;
 }

@@ -1,5 +1,6 @@
 #include "cli/help.h"
 
+#include "base/text.h"
 #include "io/format.h"
 #include "plot/plot.h"
 #include "verify/verify.h"
@@ -193,9 +194,8 @@ static void print_option(struct help *help, const struct lw_option *option, cons
     const char *const stop = strstr(option->help, ". ");
     const int length = help->is_brief && stop ? (int)(stop - option->help) + 1 : (int)strlen(option->help);
     option_term(option, help->is_brief, term, sizeof term);
-    int used = snprintf(text, sizeof text, "%.*s%s%s%s%s", length, option->help, option->is_required ? " Required." : "",
-                        option->fallback ? " Default: " : "", option->fallback ? option->fallback : "",
-                        option->fallback ? "." : "");
+    snprintf(text, sizeof text, "%.*s%s%s%s%s", length, option->help, option->is_required ? " Required." : "",
+             option->fallback ? " Default: " : "", option->fallback ? option->fallback : "", option->fallback ? "." : "");
     for (const struct lw_option *part = table; part->name && !help->is_brief; part++) {
         if (!part->within || strcmp(part->within, option->name) != 0)
             continue;
@@ -203,9 +203,9 @@ static void print_option(struct help *help, const struct lw_option *option, cons
         char word[80];
         snprintf(word, sizeof word, "%s%s%s", part->word, is_flag ? "" : "=", is_flag ? "" : part->argument);
         if (strlen(term) + strlen(word) + strlen("[,]") < TERM_WIDTH)
-            snprintf(term + strlen(term), sizeof term - strlen(term), "[,%s]", word);
-        used += snprintf(text + used, sizeof text - (size_t)used, " With %s: %s%s%s%s", word, part->help,
-                         part->fallback ? " Default: " : "", part->fallback ? part->fallback : "", part->fallback ? "." : "");
+            lw_append(term, sizeof term, "[,%s]", word);
+        lw_append(text, sizeof text, " With %s: %s%s%s%s", word, part->help, part->fallback ? " Default: " : "",
+                  part->fallback ? part->fallback : "", part->fallback ? "." : "");
     }
     page_item(&help->page, term, text);
 }
@@ -311,7 +311,7 @@ static void append_word(char usage[USAGE_SIZE], const char *word)
     const size_t length = strlen(usage);
     const char *const last = strrchr(usage, '\n');
     const size_t column = length - (last ? (size_t)(last - usage) : 0);
-    snprintf(usage + length, USAGE_SIZE - length, "%s%s", column + strlen(word) > USAGE_WIDTH ? "\n    " : " ", word);
+    lw_append(usage, USAGE_SIZE, "%s%s", column + strlen(word) > USAGE_WIDTH ? "\n    " : " ", word);
 }
 
 static void append_required(char usage[USAGE_SIZE], const struct lw_option *table)
@@ -346,7 +346,7 @@ static void print_usage(struct page *page, const struct lw_command *command, con
         append_required(usage, lw_common_options);
         append_required(usage, job->options);
     } else if (takes_file || !job) {
-        snprintf(usage + strlen(usage), USAGE_SIZE - strlen(usage), " %s", command->operands);
+        lw_append(usage, USAGE_SIZE, " %s", command->operands);
     } else if (command->action == LW_ACTION_SYNTH) {
         append_required(usage, job->synth_options);
     }

@@ -1,5 +1,7 @@
 #include "cpu/dispatch.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,10 +67,8 @@ int lw_cpu_instruction_set_check(struct lw_error *err)
     if (wanted() >= 0)
         return LW_OK;
     char keys[64] = "";
-    for (int i = best(); i < N_CHOICES; i++) {
-        strncat(keys, *keys ? ", " : "", sizeof keys - strlen(keys) - 1);
-        strncat(keys, choices[i].key, sizeof keys - strlen(keys) - 1);
-    }
+    for (int i = best(); i < N_CHOICES; i++)
+        lw_append(keys, sizeof keys, "%s%s", *keys ? ", " : "", choices[i].key);
     return lw_fail(err, LW_ECONFIG, LW_ISA_VARIABLE " = %s is not one of this processor's sets: %s", getenv(LW_ISA_VARIABLE), keys);
 }
 

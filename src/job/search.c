@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "base/proc.h"
+#include "base/text.h"
 #include "design/taps.h"
 #include "job/coordinates.h"
 #include "signal/source.h"
@@ -69,11 +70,10 @@ int lw_search_choose(const struct lw_options *given, const struct lw_search_word
                      struct lw_search *search, struct lw_error *err)
 {
     const char *const list = lw_options_text(given, "products");
-    char text[120];
-    int used = 0;
+    char text[120] = "";
     search->products = parse_list(words, list);
-    for (int i = 0; words[i].word && (size_t)used < sizeof text; i++)
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i ? ", " : "", words[i].word);
+    for (int i = 0; words[i].word; i++)
+        lw_append(text, sizeof text, "%s%s", i ? ", " : "", words[i].word);
     if (!search->products)
         return lw_fail(err, LW_EUSAGE, "--products %.200s is not a list of these, separated by commas: %s", list, text);
     search->threshold = lw_options_real(given, "threshold");

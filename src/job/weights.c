@@ -2,12 +2,12 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/format.h"
 #include "io/list.h"
 #include "job/hints.h"
 #include "options/words.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -165,14 +165,6 @@ static bool has_shape(const struct lw_dataset_info *map, const struct lw_dataset
     return a[0] == b[0] && a[1] == b[1] && (map->n_dims == 2 || map->dims[0] == 1 || map->dims[0] == image->dims[0]);
 }
 
-static const char *shape_text(const struct lw_dataset_info *info, char text[80])
-{
-    int used = 0;
-    for (int d = 0; d < info->n_dims; d++)
-        used += snprintf(text + used, 80 - (size_t)used, "%s%" PRId64, d ? " x " : "", info->dims[d]);
-    return text;
-}
-
 /* Check that a map fits the image and is what the option says. Set its kind by its name, if that tells. */
 static int check(const struct lw_options *given, const struct lw_dataset_info *map, bool is_auto, struct lw_job *job,
                  struct lw_error *err)
@@ -181,11 +173,12 @@ static int check(const struct lw_options *given, const struct lw_dataset_info *m
     const struct lw_view_spec *const view = &job->view;
     const char *const option = option_of(given);
     const int number = find_known(map->path);
-    char shape[80], wanted[80];
+    char shape[80] = "", wanted[80] = "";
     if (!has_shape(map, image) || map->type.is_complex)
         return lw_fail(err, LW_EDATA, "--%s: %.600s is [%s]%s, the image [%s]: give one real number for each pixel", option,
-                       lw_dataset_name(map).text, shape_text(map, shape), map->type.is_complex ? " complex numbers" : "",
-                       shape_text(image, wanted));
+                       lw_dataset_name(map).text, lw_append_dims(shape, sizeof shape, map->dims, map->n_dims),
+                       map->type.is_complex ? " complex numbers" : "",
+                       lw_append_dims(wanted, sizeof wanted, image->dims, image->n_dims));
     if (view->start < 0 || view->start + view->count > image->dims[view->axis])
         return lw_fail(err, LW_ECONFIG, "--%s lacks the rows of --beside: give --isolated, or all files as --input", option);
     if (number == N_KNOWN)

@@ -2,6 +2,8 @@
  * only if its middle lies between its ends in the picture: no line crosses the picture where a projection cuts the sky open. */
 #include "plot/kinds.h"
 
+#include "base/text.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,13 +96,13 @@ static void write_text(const struct range *range, int axis, double value_s, char
     const int digits = range->step_s < 0.99 ? (int)ceil(-log10(range->step_s) - 1e-6) : 0;
     const long long second = llround(pow(10, digits)), all = llround(fabs(value_s) * (double)second), whole = all / second;
     const char *const sign = axis == LONGITUDE ? "" : value_s < 0 ? "-" : "+";
-    int used = snprintf(text, size, "%s%02lld%s", sign, whole / 3600, is_hours ? "h" : "°");
+    snprintf(text, size, "%s%02lld%s", sign, whole / 3600, is_hours ? "h" : "°");
     if (range->step_s < 3600)
-        used += snprintf(text + used, size - (size_t)used, "%02lld%s", whole / 60 % 60, is_hours ? "m" : "′");
+        lw_append(text, size, "%02lld%s", whole / 60 % 60, is_hours ? "m" : "′");
     if (range->step_s < 60 && digits == 0)
-        snprintf(text + used, size - (size_t)used, "%02lld%s", whole % 60, is_hours ? "s" : "″");
+        lw_append(text, size, "%02lld%s", whole % 60, is_hours ? "s" : "″");
     else if (range->step_s < 60)
-        snprintf(text + used, size - (size_t)used, "%02lld.%0*lld%s", whole % 60, digits, all % second, is_hours ? "s" : "″");
+        lw_append(text, size, "%02lld.%0*lld%s", whole % 60, digits, all % second, is_hours ? "s" : "″");
 }
 
 /* Add a label, if there is room. @return  false: another label on its side of the picture is too near */

@@ -2,10 +2,9 @@
 
 #include "base/memory.h"
 #include "base/select.h"
+#include "base/text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES], struct lw_error *err)
 {
@@ -124,6 +123,6 @@ void lw_timeline_submitted(void)
     timeline.is_told = true;
     const double now = lw_now();
     for (int stage = 0; stage < LW_START_STAGES; stage++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s %.3f, ", names[stage], timeline.seconds[stage]);
+        lw_append(text, sizeof text, "%s %.3f, ", names[stage], timeline.seconds[stage]);
     lw_log_detail("first block submitted after %.3f s: %ssubmitting %.3f", now - timeline.begun, text, now - timeline.last);
 }

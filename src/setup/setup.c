@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/proc.h"
+#include "base/text.h"
 #include "engine/registry.h"
 #include "io/codecs/hash.h"
 #include "io/format.h"
@@ -130,9 +131,8 @@ static int compare_engines(struct lw_setup *setup, struct lw_error *err)
         return LW_OK;
     rc = lw_comm_same(setup->comm, "the processor or GPU", architecture, err);
     if (rc)
-        strncat(err->message,
-                ": results would depend on which rank computes what; choose equal nodes, or --engine auto,allow-mixed",
-                sizeof err->message - strlen(err->message) - 1);
+        lw_append(err->message, sizeof err->message,
+                  ": results would depend on which rank computes what; choose equal nodes, or --engine auto,allow-mixed");
     return rc;
 }
 

@@ -2,6 +2,7 @@
 #include "verify/state.h"
 
 #include "base/integers.h"
+#include "base/text.h"
 #include "io/format.h"
 #include "io/read/box.h"
 
@@ -20,19 +21,12 @@ struct stored {
     double unit;            /* value of a FITS integer's step, by which the reader scales; 0: read as stored */
 };
 
-static void shape_text(int n_dims, const int64_t *dims, char text[128])
-{
-    text[0] = '\0';
-    for (int d = 0; d < n_dims; d++)
-        snprintf(text + strlen(text), 128 - strlen(text), "%s%" PRId64, d ? " x " : "", dims[d]);
-}
-
 /* Open a dataset of the result. LW_EDATA: its shape is not that of `dataset`. Close `stored` in any case. */
 static int open_stored(const struct lw_verify *verify, const struct lw_writer_dataset *dataset, struct stored *stored,
                        struct lw_error *err)
 {
     const struct lw_dataset_info *const info = &stored->info;
-    char found[128], wanted[128];
+    char found[128] = "", wanted[128] = "";
     *stored = (struct stored){0};
     const int rc = lw_examine_dataset(lw_verify_name(verify, dataset->path).text, NULL, LW_USE_NUMBERS, &stored->info, err);
     if (rc)
@@ -40,11 +34,11 @@ static int open_stored(const struct lw_verify *verify, const struct lw_writer_da
     bool is_same = info->n_dims == dataset->n_dims && info->type.is_complex == dataset->type.is_complex;
     for (int d = 0; is_same && d < info->n_dims; d++)
         is_same = info->dims[d] == dataset->dims[d];
-    shape_text(info->n_dims, info->dims, found);
-    shape_text(dataset->n_dims, dataset->dims, wanted);
     if (!is_same)
         return lw_fail(err, LW_EDATA, "%.500s has %s %s values, but the result's configuration gives %s %s values",
-                       lw_dataset_name(info).text, found, info->type.is_complex ? "complex" : "real", wanted,
+                       lw_dataset_name(info).text, lw_append_dims(found, sizeof found, info->dims, info->n_dims),
+                       info->type.is_complex ? "complex" : "real",
+                       lw_append_dims(wanted, sizeof wanted, dataset->dims, dataset->n_dims),
                        dataset->type.is_complex ? "complex" : "real");
     if (verify->is_fits && lw_scalar_saturates(dataset->type.scalar))
         stored->unit = verify->job.op.output_scale;

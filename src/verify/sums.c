@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/codecs/hash.h"
 #include "io/list.h"
 #include "stream/sums/sums.h"
@@ -127,21 +128,19 @@ static void place_sum(const struct array *array, int64_t i, char text[160])
 {
     const struct lw_sums_shape *const shape = &array->shape;
     int64_t place[LW_MAX_DIMS] = {0};
-    int used = 0;
     for (int d = array->sums->n_dims - 1; d >= 0; i /= array->sums->dims[d], d--)
         place[d] = i % array->sums->dims[d];
     const int64_t first = lw_divide_up(place[array->block] * shape->unit, shape->every) * shape->rate;
     const int64_t end = lw_divide_up((place[array->block] + 1) * shape->unit, shape->every) * shape->rate;
     if (array->filter >= 0)
-        used += snprintf(text + used, 160 - (size_t)used, "%s %" PRId64 ", ", array->sums->dimensions[array->filter],
-                         place[array->filter]);
+        lw_append(text, 160, "%s %" PRId64 ", ", array->sums->dimensions[array->filter], place[array->filter]);
     if (array->channel >= 0)
-        used += snprintf(text + used, 160 - (size_t)used, "channel %" PRId64, place[array->channel] * shape->channel_unit);
+        lw_append(text, 160, "channel %" PRId64, place[array->channel] * shape->channel_unit);
     if (array->channel >= 0 && shape->channel_unit > 1)
-        used += snprintf(text + used, 160 - (size_t)used, "..%" PRId64,
-                         lw_min64((place[array->channel] + 1) * shape->channel_unit, shape->n_channels) - 1);
-    snprintf(text + used, 160 - (size_t)used, "%sindex %" PRId64 "..%" PRId64, array->channel >= 0 ? ", " : "", first,
-             lw_min64(end, array->notes->dims[array->block]) - 1);
+        lw_append(text, 160, "..%" PRId64,
+                  lw_min64((place[array->channel] + 1) * shape->channel_unit, shape->n_channels) - 1);
+    lw_append(text, 160, "%sindex %" PRId64 "..%" PRId64, array->channel >= 0 ? ", " : "", first,
+              lw_min64(end, array->notes->dims[array->block]) - 1);
 }
 
 static int compare_sums(struct lw_verify *verify, const struct mapped *mapped, const struct array *array,

@@ -2,6 +2,7 @@
  *
  * A path names a unit (HDU): FILE:/2 by its number, where 0 is the primary unit; FILE:/SCI or FILE:/SCI,2 by EXTNAME and EXTVER.
  * The default is the first image. BSCALE, BZERO and BLANK are applied; io/archive/values.h tells the types of samples. */
+#include "base/text.h"
 #include "io/archive/fits/cards.h"
 #include "io/archive/fits/image.h"
 #include "io/dataset.h"
@@ -131,7 +132,7 @@ static int list_unit(const struct lw_fits_walk *walk, lw_list_fn *visit, void *c
 {
     struct lw_fits_image image;
     const struct lw_fits_tiling *const tiling = &image.tiling;
-    char path[128], tiles[160] = "tiles ";
+    char path[128], tiles[160] = "tiles [";
     lw_fits_path(walk->unit, path, sizeof path);
     if (!lw_fits_has_image(walk->unit)) {
         if (walk->unit->number > 0)
@@ -141,11 +142,9 @@ static int list_unit(const struct lw_fits_walk *walk, lw_list_fn *visit, void *c
     const int rc = lw_fits_find_image(walk, &image, err);
     if (rc)
         return rc;
-    size_t used = strlen(tiles);
     for (int a = tiling->n_axes - 1; image.is_tiled && a >= 0; a--)
-        used += (size_t)snprintf(tiles + used, sizeof tiles - used, "%s%" PRId64, a == tiling->n_axes - 1 ? "[" : " x ",
-                                 tiling->tile[a]);
-    snprintf(tiles + used, sizeof tiles - used, "], %s", tiling->code_text);
+        lw_append(tiles, sizeof tiles, "%" PRId64 "%s", tiling->tile[a], a > 0 ? " x " : "], ");
+    lw_append(tiles, sizeof tiles, "%s", tiling->code_text);
     lw_flat_list(&image.flat, path, image.is_tiled ? tiles : NULL, walk->unit->data_bytes, visit, context);
     return LW_OK;
 }

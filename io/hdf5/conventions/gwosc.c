@@ -2,6 +2,8 @@
  * attributes Xstart, Xspacing and Xunits (which axis.c reads from any dataset), /meta and /quality. */
 #include "io/hdf5/conventions/conventions.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +61,7 @@ static int add_test(hid_t file, const char *file_name, const char *test, struct 
                 add_bits(s, UINT64_C(1) << bit, out);
                 return LW_OK;
             }
-            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", name);
+            lw_append(known, sizeof known, "%s%s", known[0] ? ", " : "", name);
         }
     return lw_fail(err, LW_EUSAGE, "--mask good-data: '%.200s' has no test '%.60s': give one of %s, or a number whose "
                    "bits choose tests", file_name, test, known);

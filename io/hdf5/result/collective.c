@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "comm/raw.h"
 #include "io/hdf5/library.h"
 
@@ -262,8 +263,8 @@ static void write_transfer(struct collective *file, const struct output *output,
     for (int d = 0; transfer && d < output->n_dims; d++) {
         start[d] = (hsize_t)(first[d] + transfer->first[d]);
         count[d] = (hsize_t)transfer->count[d];
-        snprintf(text + strlen(text), size - strlen(text), "%s%" PRIu64 "..%" PRIu64, d ? " x " : " at ", (uint64_t)start[d],
-                 (uint64_t)(start[d] + count[d] - 1));
+        lw_append(text, size, "%s%" PRIu64 "..%" PRIu64, d ? " x " : " at ", (uint64_t)start[d],
+                  (uint64_t)(start[d] + count[d] - 1));
     }
     LW_CLOSED const hid_t space = H5Dget_space(output->dataset);
     LW_CLOSED const hid_t memory = H5Screate_simple(transfer ? output->n_dims : 1, count, NULL);

@@ -5,6 +5,7 @@
 #include "io/write/structure.h"
 
 #include "base/integers.h"
+#include "base/text.h"
 #include "io/bytes/transfer.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
@@ -198,10 +199,9 @@ static void describe(hid_t type, hid_t space, char *text, size_t size)
     char type_text[96];
     hsize_t dims[H5S_MAX_RANK];
     const int n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
-    int used = snprintf(text, size, "%s [", lw_hdf5_type_text(type, type_text, sizeof type_text));
-    for (int d = 0; d < n_dims && used >= 0 && (size_t)used < size; d++)
-        used += snprintf(text + used, size - (size_t)used, "%s%" PRIu64 "%s", d ? " x " : "", (uint64_t)dims[d],
-                         d == n_dims - 1 ? "]" : "");
+    snprintf(text, size, "%s [", lw_hdf5_type_text(type, type_text, sizeof type_text));
+    for (int d = 0; d < n_dims; d++)
+        lw_append(text, size, "%s%" PRIu64 "%s", d ? " x " : "", (uint64_t)dims[d], d == n_dims - 1 ? "]" : "");
 }
 
 static int check_same(const char *part, hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)
