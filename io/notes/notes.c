@@ -39,6 +39,13 @@ int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *val
     return format->library->read_rows(&object, rows, values, err);
 }
 
+int lw_notes_read_column(const char *name, const struct lw_notes *table, const char *column, double **values, struct lw_error *err)
+{
+    const struct lw_rows rows = {.count = table->n_rows, .columns = &column, .n_columns = 1};
+    *values = lw_alloc_array(rows.count, sizeof **values, "a table", err);
+    return *values ? lw_notes_read_rows(name, &rows, *values, err) : LW_ESYSTEM;
+}
+
 int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *visit, void *context, struct lw_error *err)
 {
     enum { BLOCK_ROWS = 1 << 16 };

@@ -55,6 +55,9 @@ struct lw_rows {
  * @param values  set to [count x n_columns] numbers, converted to float64 */
 int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *values, struct lw_error *err);
 
+/** Read a column of all rows. Errors: also LW_ESYSTEM. @param values  set to [table->n_rows], to be released after errors, too */
+int lw_notes_read_column(const char *name, const struct lw_notes *table, const char *column, double **values, struct lw_error *err);
+
 /** Read rows like lw_notes_read_rows and call `visit` for each row in order. Errors: also LW_ESYSTEM. @param row  [n_columns] */
 typedef void lw_row_fn(void *context, const double *row);
 int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *visit, void *context, struct lw_error *err);

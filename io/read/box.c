@@ -357,15 +357,15 @@ static int examine(const char *name, int most_dims, struct lw_dataset_info *desc
     *info = *described;
     lw_source_squeeze(info, 1, most_dims, NULL);
     if (info->n_dims > most_dims || info->n_dims < 1)
-        return lw_fail(err, LW_EDATA, "%s has %d dimensions: it must have 1 %s %d", lw_dataset_name(info).text, info->n_dims,
-                       most_dims > 2 ? "to" : "or", most_dims);
+        return lw_fail(err, LW_EDATA, "%s has %d dimensions: it must have 1%s%.0d", lw_dataset_name(info).text, info->n_dims,
+                       most_dims > 2 ? " to " : most_dims == 2 ? " or " : "", most_dims > 1 ? most_dims : 0);
     if (count_doubles(info) < 0)
         return lw_fail(err, LW_EDATA, "%s has %" PRId64 " x %" PRId64 "%s elements: more than any memory holds",
                        lw_dataset_name(info).text, info->dims[0], info->dims[1], info->n_dims > 2 ? " x .." : "");
     return LW_OK;
 }
 
-static int read_alone(const char *name, int most_dims, struct lw_dataset_info *info, double **values, struct lw_error *err)
+int lw_numbers_read(const char *name, int most_dims, struct lw_dataset_info *info, double **values, struct lw_error *err)
 {
     const struct lw_format *format;
     struct lw_dataset_info described;
@@ -386,7 +386,7 @@ int lw_reader_read_numbers(struct lw_comm *comm, const char *name, int most_dims
     const bool reads = lw_comm_rank(comm) == 0;
     struct lw_dataset_info found = {0};
     double *all = NULL;
-    int rc = lw_comm_agree(comm, reads ? read_alone(name, most_dims, &found, &all, err) : LW_OK, err);
+    int rc = lw_comm_agree(comm, reads ? lw_numbers_read(name, most_dims, &found, &all, err) : LW_OK, err);
     if (rc)
         goto fail;
     lw_comm_broadcast(comm, &found, sizeof found);

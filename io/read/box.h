@@ -34,6 +34,10 @@ void lw_boxes_close(struct lw_boxes *boxes);                /* NULL is legal */
  * @param values  numbers of all boxes, one box behind the other, each row-major */
 int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, int n, double *values, struct lw_error *err);
 
+/** Read a small dataset on this process alone, as lw_reader_read_numbers does for all.
+ * @param values  to be released after errors, too */
+int lw_numbers_read(const char *name, int most_dims, struct lw_dataset_info *info, double **values, struct lw_error *err);
+
 /** Read all numbers of a small dataset, by lw_format.read_numbers or else by boxes. Packed numbers become their values. */
 int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values,
                            struct lw_error *err);

@@ -46,6 +46,7 @@ enum lw_scale_kind {
     LW_SCALE_PLACES,            /* origin + k x distance */
     LW_SCALE_TIMES,             /* origin + k x period, in seconds */
     LW_SCALE_DATES,             /* start + k x period, in whole nanoseconds since 1970, for DASCore (hdf5/result/patch.c) */
+    LW_SCALE_VALUES,            /* values[k]: any numbers, such as those of trials */
 };
 
 /* The coordinates of a dimension. */
@@ -56,6 +57,7 @@ struct lw_writer_scale {
     struct lw_period period;
     bool is_dated;              /* TIMES and DATES: `start` is known */
     struct lw_instant start;    /* UTC time of number 0 */
+    const double *values;       /* borrowed during lw_writer_create */
     char units[80];             /* unit as in the CF conventions: "m", "seconds since 2023-09-22T18:29:26.158" */
     const char *long_name;      /* static storage; NULL: none */
 };

@@ -54,21 +54,17 @@ static int check_edges(double rate_hz, const struct lw_band *band, struct lw_err
 /* Return the width of the widest transition around an edge that lies between 0 and half the rate. */
 static double room(double rate_hz, double edge_hz) { return fmin(2 * edge_hz, rate_hz - 2 * edge_hz); }
 
-static double widest_transition(double rate_hz, const struct lw_band *band)
-{
-    double widest = INFINITY;
-    if (band->has_low)
-        widest = fmin(widest, room(rate_hz, band->low_hz));
-    if (band->has_high)
-        widest = fmin(widest, room(rate_hz, band->high_hz));
-    return band->has_low && band->has_high ? fmin(widest, band->high_hz - band->low_hz) : widest;
-}
-
 double lw_band_widest_transition(double rate_hz, const struct lw_band *bands, int count)
 {
     double widest = INFINITY;
-    for (int f = 0; f < count; f++)
-        widest = fmin(widest, widest_transition(rate_hz, &bands[f]));
+    for (const struct lw_band *band = bands; band < bands + count; band++) {
+        if (band->has_low)
+            widest = fmin(widest, room(rate_hz, band->low_hz));
+        if (band->has_high)
+            widest = fmin(widest, room(rate_hz, band->high_hz));
+        if (band->has_low && band->has_high)
+            widest = fmin(widest, band->high_hz - band->low_hz);
+    }
     return widest;
 }
 
@@ -154,7 +150,7 @@ static int search(const struct request *request, struct lw_bank *bank, struct tr
 static int make_one(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)
 {
     const struct lw_band_length *const length = request->length;
-    const double widest = widest_transition(request->rate_hz, request->band);
+    const double widest = lw_band_widest_transition(request->rate_hz, request->band, 1);
     int rc;
     if ((rc = check_edges(request->rate_hz, request->band, err)))
         return rc;

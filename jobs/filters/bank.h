@@ -4,6 +4,7 @@
 #include "design/response.h"
 #include "design/window.h"
 #include "io/write/writer.h"
+#include "jobs/filters/data.h"
 #include "jobs/filters/kinds.h"
 #include "options/parse.h"
 
@@ -30,12 +31,12 @@ struct lw_bank;
 struct lw_bank_series {
     void *context;                      /* owned by the bank */
     const struct lw_column *columns;    /* columns of the table /templates; static storage */
-    int n_columns;
+    int n_columns;                      /* 0: there is no table */
     int64_t work_doubles;
 
-    /** Make filter f in its final scale. Several threads may make filters at a time.
+    /** Make filter f in its final scale. Several threads may make filters at a time, unless they are made for data.
      * @param work  [work_doubles], aligned as by lw_alloc; the taps are at its start @param row  set; [n_columns] */
-    void (*make)(const void *context, int f, double *work, double *row);
+    int (*make)(const void *context, int f, double *work, double *row, struct lw_error *err);
 
     /** Log the figures of all filters. @param rows  [n_filters x n_columns] */
     void (*report)(const struct lw_bank *bank, const double *rows);
@@ -51,6 +52,8 @@ struct lw_bank {
                                            signals: 0 */
     bool is_complex;
     double *taps;                       /* owned; [n_filters x n_taps], or [n_filters x n_taps x 2]; NULL for a series */
+    struct lw_for data;                 /* data that a kind with the option --for makes the filters for */
+    struct lw_writer_dataset layout;    /* dataset of the filters, without its attributes; a path that `plan` sets stays */
     struct lw_bank_series series;       /* make == NULL: none. A series has no arrays of the following */
 
     /* arrays [n_filters], owned: */
@@ -62,7 +65,7 @@ struct lw_bank {
     const char *parameter_name;         /* name of the attribute, "width_samples"; static storage; NULL: there are no parameters */
     const char *parameter_text;         /* format for messages, "width %.6g samples"; static storage */
     const char *design;                 /* formula or method of the taps; static storage */
-    const char *norm;                   /* the figure that is scaled to 1: "gain" or "energy"; static storage */
+    const char *norm;                   /* the figure that is scaled to 1: "gain" or "energy"; static storage; NULL: none */
     bool has_bands;
     struct lw_filter_bands *bands;      /* [n_filters], owned */
     double attenuation_wanted_db;       /* only if has_bands */

@@ -41,11 +41,12 @@ static double last_frequency(const struct series *series, const struct lw_inspir
     return series->to_hz > 0 ? series->to_hz : fmin(lw_inspiral_frequency(wave, LW_INSPIRAL_LAST), series->shape.rate_hz / 2);
 }
 
-static void make(const void *context, int f, double *work, double *row)
+static int make(const void *context, int f, double *work, double *row, struct lw_error *err)
 {
     const struct series *const series = context;
     const struct lw_binary *const binary = &series->binaries[f];
     struct lw_inspiral wave;
+    (void)err;
     lw_inspiral_set(binary, &wave);
     row[MASS_1] = binary->mass_1;
     row[MASS_2] = binary->mass_2;
@@ -55,6 +56,7 @@ static void make(const void *context, int f, double *work, double *row)
     row[TO] = last_frequency(series, &wave);
     row[DURATION] = lw_inspiral_time_left(&wave, series->shape.from_hz);
     row[KEPT] = lw_inspiral_filter(&wave, &series->shape, row[TO], work);
+    return LW_OK;
 }
 
 static void release(void *context)

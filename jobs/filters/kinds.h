@@ -2,7 +2,8 @@
  *
  *     options --> band.c, pulse.c, chirp.c: taps --> bank.c: scale, figures --> command.c: file; asked.c: job
  *     options --> kernel.c; image --> psf.c: kernels of images --> bank.c --> command.c: file
- *     options, table --> masses.c: masses --> inspiral.c: a series of filters --> command.c: file */
+ *     options, table --> masses.c: masses --> inspiral.c: a series of filters --> command.c: file
+ *     options, data --> delays.c: a series of delays, cut.c: of templates --> command.c: file */
 #pragma once
 
 #include "comm/comm.h"
@@ -31,7 +32,7 @@ struct lw_filter_kind {
 extern const struct lw_filter_kind *const lw_filter_kinds[];
 extern const struct lw_filter_kind lw_filter_bandpass, lw_filter_lowpass, lw_filter_highpass, lw_filter_boxcar,
     lw_filter_gaussian, lw_filter_ricker, lw_filter_chirp, lw_filter_inspiral, lw_filter_gaussian_2d, lw_filter_mexican_hat,
-    lw_filter_psf;
+    lw_filter_psf, lw_filter_dispersion, lw_filter_beams, lw_filter_cut;
 
 /** The options that every kind has: those of the output. */
 extern const struct lw_option lw_bank_options[];

@@ -38,35 +38,30 @@ static int read_column(const char *name, const struct lw_notes *table, int field
                        struct lw_error *err)
 {
     const char *const *const names = fields[field].names;
-    for (int i = 0; i < 2; i++) {
-        const struct lw_rows rows = {0, *count = table->n_rows, &names[i], 1};
-        if (!lw_notes_have_columns(table, (const char *const[]){names[i], NULL}))
-            continue;
-        *numbers = lw_alloc_array(*count, sizeof **numbers, "masses", err);
-        return *numbers ? lw_notes_read_rows(name, &rows, *numbers, err) : LW_ESYSTEM;
-    }
+    *count = table->n_rows;
+    for (int i = 0; i < 2; i++)
+        if (lw_notes_have_columns(table, (const char *const[]){names[i], NULL}))
+            return lw_notes_read_column(name, table, names[i], numbers, err);
     return field >= SPINS ? LW_OK : lw_fail(err, LW_EDATA, "%.600s has no column %s or %s", name, names[0], names[1]);
 }
 
 /* Read a dataset of a file or group. */
 static int read_dataset(const char *name, int field, double **numbers, int64_t *count, struct lw_error *err)
 {
-    const struct lw_format *format;
     struct lw_object group;
     struct lw_dataset_info info;
     char path[LW_MAX_PATH + LW_NOTE_NAME];
     int rc = lw_object_parse(name, &group, err), found = rc;
     for (int i = 0; i < 2 && rc == LW_OK && (i == 0 || found); i++) {
         snprintf(path, sizeof path, "%s/%s", group.path, fields[field].names[i]);
-        found = lw_examine_dataset(lw_name_of(group.file, path).text, NULL, LW_USE_NUMBERS, &info, err);
+        lw_free(*numbers);
+        *numbers = NULL;
+        found = lw_numbers_read(lw_name_of(group.file, path).text, 1, &info, numbers, err);
     }
-    if ((rc = rc ? rc : found) || (rc = lw_formats_find(info.file, NULL, &format, err)))
+    if ((rc = rc ? rc : found))
         return rc;
-    if (info.n_dims != 1 || info.type.is_complex)
-        return lw_fail(err, LW_EDATA, "%s must have one dimension and real numbers", lw_dataset_name(&info).text);
     *count = info.dims[0];
-    *numbers = lw_alloc_array(*count, sizeof **numbers, "masses", err);
-    return *numbers ? lw_format_read_numbers(format, &info, *numbers, err) : LW_ESYSTEM;
+    return info.type.is_complex ? lw_fail(err, LW_EDATA, "%s must have real numbers", lw_dataset_name(&info).text) : LW_OK;
 }
 
 static int take(const char *name, int field, const double *numbers, int64_t count, struct lw_binary *binaries, struct lw_error *err)

@@ -47,7 +47,8 @@ int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *note
         add_numbers(notes, "sample_rate_hz", &bank->rate_hz, 1);
     add_text(notes, "kind", bank->kind->name);
     add_text(notes, "design", bank->design);
-    add_text(notes, "norm", bank->norm);
+    if (bank->norm)
+        add_text(notes, "norm", bank->norm);
     for (int i = 0; i < bank->n_notes; i++)
         if (bank->notes[i].kind == LW_ATTRIBUTE_REALS)
             add_numbers(notes, bank->notes[i].name, bank->notes[i].reals, bank->notes[i].n_reals);

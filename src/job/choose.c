@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static int choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
+int lw_job_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
                        struct lw_error *err)
 {
     if (input->n_dims > 2)
@@ -43,7 +43,7 @@ int lw_job_choose_view(const struct lw_options *given, const struct lw_dataset_i
 {
     struct lw_view_spec *const view = &job->view;
     int rc;
-    if ((rc = choose_axis(given, job->ops->name, input, &view->axis, err)) ||
+    if ((rc = lw_job_choose_axis(given, job->ops->name, input, &view->axis, err)) ||
         (rc = lw_job_choose_piece(given, input, view->axis, view, err)) ||
         (rc = lw_job_choose_channels(given, input, input->n_dims == 1 ? -1 : 1 - view->axis, &view->channels, err)))
         return rc;

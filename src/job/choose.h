@@ -4,6 +4,11 @@
 #include "job/job.h"
 #include "signal/convolution.h"
 
+/** Choose the time axis of data with 1 or 2 dimensions: by --axis, or the metadata. LW_EDATA, LW_EUSAGE: the axis is contradictory
+ * or unknown. @param job  name for messages */
+int lw_job_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
+                       struct lw_error *err);
+
 /** Set view, window, op.layout and op.n_channels of data with 1 or 2 dimensions (time, channel): the axis by --axis or the
  * metadata, piece and channels as in job/selection.h. LW_EDATA, LW_EUSAGE: the axis is contradictory or unknown. */
 int lw_job_choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,

@@ -46,21 +46,14 @@ void lw_coordinates_place(struct lw_product *product, int dimension, struct lw_w
     product->dataset.scales[dimension] = scale;
 }
 
-static void scale_channels(const struct lw_job *job, struct lw_product *product)
+void lw_coordinates_channels(const struct lw_coordinate *places, const struct lw_range *channels, const char *what,
+                             struct lw_writer_dataset *dataset, int dimension)
 {
-    /* Dimension of the input that holds the channels: neither the axis nor, in images, the pixels of a row; -1: none. */
-    const int n_dims = job->inputs[0].n_dims - (job->view.has_rows ? 1 : 0);
-    const int from = n_dims < 2 ? -1 : job->view.axis == 0 ? 1 : 0, to = product->channel_dim;
-    const struct lw_range *const channels = &job->view.channels;
-    const struct lw_coordinate *const places = from >= 0 ? &job->inputs[0].coordinates[from] : NULL;
-    if (job->array) {           /* beams have coordinates of their own */
-        lw_coordinates_count(product, to, 0, 1, product->dataset.dim_names[to]);
-        return;
-    }
-    lw_coordinates_count(product, to, channels->begin, channels->step, job->ops->channel);
+    struct lw_writer_scale *const scale = &dataset->scales[dimension];
+    *scale = (struct lw_writer_scale){.kind = LW_SCALE_NUMBERS, .first = channels->begin, .step = channels->step, .units = "1",
+                                      .long_name = what};
     if (!places || !places->is_regular || !places->name[0])
         return;
-    struct lw_writer_scale *const scale = &product->dataset.scales[to];
     scale->kind = LW_SCALE_PLACES;
     scale->origin = places->first;
     scale->distance = places->step;
@@ -69,7 +62,26 @@ static void scale_channels(const struct lw_job *job, struct lw_product *product)
     /* Take over the name only if netCDF accepts its first character and HDF5 does not take it for a path. */
     const unsigned char first = (unsigned char)places->name[0];
     if ((isalnum(first) || first == '_' || first >= 128) && !strchr(places->name, '/'))
-        product->dataset.dim_names[to] = places->name;
+        dataset->dim_names[dimension] = places->name;
+}
+
+static void scale_channels(const struct lw_job *job, struct lw_product *product)
+{
+    const struct lw_job_array *const array = job->array;
+    struct lw_writer_scale *const scale = &product->dataset.scales[product->channel_dim];
+    if (array)                  /* beams have coordinates of their own, or are numbered */
+        lw_coordinates_count(product, product->channel_dim, 0, 1, product->dataset.dim_names[product->channel_dim]);
+    if (array && array->trials) {
+        *scale = (struct lw_writer_scale){.kind = LW_SCALE_VALUES, .step = 1, .values = array->trials};
+        snprintf(scale->units, sizeof scale->units, "%s", array->unit);
+    }
+    if (array)
+        return;
+    /* Dimension of the input that holds the channels: neither the axis nor, in images, the pixels of a row; -1: none. */
+    const int n_dims = job->inputs[0].n_dims - (job->view.has_rows ? 1 : 0);
+    const int from = n_dims < 2 ? -1 : job->view.axis == 0 ? 1 : 0;
+    lw_coordinates_channels(from >= 0 ? &job->inputs[0].coordinates[from] : NULL, &job->view.channels, job->ops->channel,
+                            &product->dataset, product->channel_dim);
 }
 
 void lw_coordinates_set(const struct lw_job *job, struct lw_steps steps, struct lw_product *product)

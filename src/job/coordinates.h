@@ -23,5 +23,10 @@ void lw_coordinates_count(struct lw_product *product, int dimension, int64_t fir
 void lw_coordinates_images(const struct lw_job *job, const int64_t first[2], const int64_t size[2], int64_t every,
                            struct lw_product *product);
 
+/** Give the dimension of chosen channels its scale: their coordinates in the input, whose name the dimension takes, or their
+ * numbers. @param places  borrowed while the dataset is in use; NULL: none @param what  name of a channel; static storage */
+void lw_coordinates_channels(const struct lw_coordinate *places, const struct lw_range *channels, const char *what,
+                             struct lw_writer_dataset *dataset, int dimension);
+
 /** Give one dimension a scale of places a constant distance apart; scale.kind is set here. */
 void lw_coordinates_place(struct lw_product *product, int dimension, struct lw_writer_scale scale);

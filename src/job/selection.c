@@ -99,21 +99,29 @@ int lw_job_read_time(const char *option, const char *text, const struct lw_datas
     return rc;
 }
 
+int lw_job_nearest_sample(const char *option, const char *text, const struct lw_dataset_info *input, int64_t *sample, double *off,
+                          struct lw_error *err)
+{
+    static const struct lw_instant zero = {0, 0};
+    struct lw_instant at;
+    bool is_since;
+    if (input->axis.period.numerator == 0)
+        return fail_unknown_rate(option, text, input, err);
+    const int rc = read_time(option, text, input, &at, &is_since, err);
+    if (rc == LW_OK)
+        *sample = lw_instant_to_sample(is_since ? zero : input->axis.instant, input->axis.period, at, off);
+    return rc;
+}
+
 /* Find the first sample at or after the option's time; a sample up to a millionth of a step before the time counts, too. */
 static int find_sample(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t n,
                        int64_t *sample, struct lw_error *err)
 {
-    static const struct lw_instant zero = {0, 0};
     const char *const text = lw_options_text(given, option);
-    struct lw_instant at;
-    bool is_since;
     double off;
-    if (input->axis.period.numerator == 0)
-        return fail_unknown_rate(option, text, input, err);
-    const int rc = read_time(option, text, input, &at, &is_since, err);
+    const int rc = lw_job_nearest_sample(option, text, input, sample, &off, err);
     if (rc)
         return rc;
-    *sample = lw_instant_to_sample(is_since ? zero : input->axis.instant, input->axis.period, at, &off);
     *sample += off > 1e-6;
     if (0 <= *sample && *sample <= n)
         return LW_OK;
@@ -164,7 +172,7 @@ static const struct {
     {"mm", 1e-3}, {"cm", 1e-2}, {"m", 1}, {"km", 1e3}, {"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9},
 };
 
-static double unit_size(const char *unit)
+double lw_job_unit_size(const char *unit)
 {
     for (size_t u = 0; u < sizeof units / sizeof *units; u++)
         if (strcmp(units[u].unit, unit) == 0)
@@ -183,7 +191,7 @@ static bool read_value(const char *text, const char *coordinate_unit, double *va
         return false;
     if (!*unit)
         return true;
-    const double size = unit_size(unit), own = unit_size(coordinate_unit);
+    const double size = lw_job_unit_size(unit), own = lw_job_unit_size(coordinate_unit);
     if (size == 0 || own == 0)
         return false;
     *value *= size / own;

@@ -33,4 +33,12 @@ int lw_job_count_samples(const struct lw_options *given, const char *option, con
 int lw_job_read_time(const char *option, const char *text, const struct lw_dataset_info *input, double *since_start_s,
                      struct lw_error *err);
 
+/** Find the sample nearest to a time as for lw_job_read_time; it may lie beyond the axis. LW_ECONFIG: also without a rate.
+ * @param off  set to the distance from the sample to the time, in samples */
+int lw_job_nearest_sample(const char *option, const char *text, const struct lw_dataset_info *input, int64_t *sample, double *off,
+                          struct lw_error *err);
+
+/** Return the size of a coordinate's unit in metres or hertz; 0: the unit is unknown. */
+double lw_job_unit_size(const char *unit);
+
 int64_t lw_range_length(const struct lw_range *range);

@@ -54,7 +54,7 @@ offers '--job' info --j
 offers 'chirp' help filters ch
 offers '--man' help --m
 offers 'bash,zsh' help --completion ''
-offers 'bandpass,boxcar' filters b
+offers 'bandpass,beams,boxcar' filters b
 offers '' ols ''
 
 # ---- values

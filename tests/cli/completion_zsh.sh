@@ -62,7 +62,7 @@ lapwing plan |conv2d,job.ini,ols,plan.ini,sfft,survey.h5
 lapwing run p|plan.ini
 lapwing synth |conv2d,ols,sfft
 lapwing synth ols s|
-lapwing filters b|bandpass,boxcar
+lapwing filters b|bandpass,beams,boxcar
 lapwing filters bandpass --rate 3 --ou|--output
 lapwing plot s|survey.h5
 lapwing plot survey.h5 j|job.ini

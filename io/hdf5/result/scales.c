@@ -44,6 +44,7 @@ double lw_scale_value(const struct lw_writer_scale *scale, int64_t i)
     case LW_SCALE_PLACES: return scale->origin + (double)k * scale->distance;
     case LW_SCALE_TIMES: return time_of(scale, k);
     case LW_SCALE_DATES: return (double)nanosecond_of(scale, k);
+    case LW_SCALE_VALUES: return scale->values[k];
     }
     return NAN;
 }
@@ -66,7 +67,7 @@ bool lw_scale_is_written(const struct lw_writer_dataset *spec, int d)
     int64_t bytes = (int64_t)lw_type_bytes(spec->type);         /* bytes of the dataset per value of the scale */
     if (spec->scales[d].kind == LW_SCALE_NONE || spec->dims[d] <= 0)
         return false;
-    if (spec->dims[d] <= LW_SCALE_SHORT_VALUES)
+    if (spec->dims[d] <= LW_SCALE_SHORT_VALUES || spec->scales[d].kind == LW_SCALE_VALUES)
         return true;
     for (int other = 0; other < spec->n_dims; other++)
         if (other != d && __builtin_mul_overflow(bytes, spec->dims[other], &bytes))
@@ -188,8 +189,8 @@ static int create_scale(hid_t file, const char *name, const struct lw_writer_dat
     return rc;
 }
 
-/* Compare an existing scale with a new one. Values with a constant step are equal if the first and the last are equal. A scale
- * without values equals every scale of its length. */
+/* Compare an existing scale with a new one. Values with a constant step are equal if the first and the last are equal; so are lists
+ * of values, since a group has one list of a name. A scale without values equals every scale of its length. */
 static int compare(hid_t there, const char *name, const struct lw_writer_dataset *spec, int d, bool *is_same, struct lw_error *err)
 {
     const struct lw_writer_scale *const scale = &spec->scales[d];

@@ -1,0 +1,250 @@
+/* cut.c - templates cut from data around given times: a series of filters with taps of their own for each channel.
+ *
+ *     times --> samples of the data --> box of each --> taps [template x channel x tap], float32 --> command.c: file */
+#include "base/log.h"
+#include "base/memory.h"
+#include "io/notes/notes.h"
+#include "io/read/box.h"
+#include "job/coordinates.h"
+#include "jobs/filters/bank.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TEMPLATES = 1 << 20 };
+
+static const struct lw_option options[] = {
+    LW_FOR_OPTIONS,
+    {.name = "at", .kind = LW_OPTION_NAMES, .argument = "TIME ...", .is_required = true,
+     .help = "Times of the templates, such as arrivals. A whole number is a sample, as for --start of ols. Others are as for "
+             "--from: UTC (2015-09-14T09:50:45.4), or since the start (10s, 12.5). @FILE is a text with a line for each. "
+             "FILE:/dataset is a table with a column time or sample, such as /peaks, or a list of times as in /peaks. "
+             "The nearest sample is taken."},
+    {.name = "before", .kind = LW_OPTION_STRETCH, .argument = "TIME", .fallback = "0", .minimum = 0, .maximum = 1e9,
+     .help = "Begin so long before the time: a number of samples, or a time such as 0.5s."},
+    {.name = "after", .kind = LW_OPTION_STRETCH, .argument = "TIME", .is_required = true, .minimum = 1, .maximum = 1e9,
+     .help = "End so long behind the time. Templates have before + after taps; the first behind the end is at TIME."},
+    {.name = "type", .kind = LW_OPTION_NONE},
+    {0},
+};
+
+enum { SAMPLE, TIME, COLUMNS };
+
+static const struct lw_column columns[COLUMNS] = {{"sample", LW_COLUMN_REAL}, {"time", LW_COLUMN_REAL}};
+
+/* A series of templates. */
+struct cut {
+    const struct lw_for *data;
+    struct lw_boxes *boxes;             /* owned */
+    FILE *into;                         /* memory stream that collects `samples` */
+    int64_t *samples;                   /* owned, by malloc; [n] sample of the data under the reference tap */
+    int64_t n, before, n_taps, n_channels;
+    int parts;                          /* numbers of a sample */
+};
+
+/* ---- times --------------------------------------------------------------------------------------------------------------- */
+
+/* Return the number that the column `time` of /peaks has at sample 0. */
+static double start_of(const struct lw_for *data) { return data->info.axis.has_start ? data->info.axis.start : 0; }
+
+/* Add samples that are numbers, or times in the unit of /peaks. */
+static int add_numbers(struct cut *cut, const double *numbers, int64_t n, bool is_time, struct lw_error *err)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double at = is_time ? (numbers[i] - start_of(cut->data)) * cut->data->info.axis.sample_rate_hz : numbers[i];
+        if (!(fabs(at) < 9e18))
+            return lw_fail(err, LW_EDATA, "--at: %.17g, number %" PRId64 " of a dataset, is no time: leave it out", numbers[i], i);
+        fwrite(&(int64_t){llround(at)}, sizeof(int64_t), 1, cut->into);
+    }
+    return LW_OK;
+}
+
+/* Add the times of a table: its column `time` where the data have a rate, else `sample`; or of a list of times. */
+static int add_dataset(struct cut *cut, const char *name, struct lw_error *err)
+{
+    static const char *const names[] = {"time", NULL}, *const samples[] = {"sample", NULL};
+    struct lw_notes *const notes = lw_alloc(sizeof *notes, "times", err);
+    struct lw_dataset_info info;
+    double *values = NULL;
+    int rc = notes ? lw_notes_read(name, NULL, notes, err) : LW_ESYSTEM;
+    if (rc == LW_OK && notes->n_columns == 0) {
+        if ((rc = lw_numbers_read(name, 1, &info, &values, err)) == LW_OK)
+            rc = info.type.is_complex ? lw_fail(err, LW_EDATA, "--at %.600s has complex numbers: give real ones", name)
+                                      : add_numbers(cut, values, info.dims[0], true, err);
+    } else if (rc == LW_OK) {
+        const bool has_time = cut->data->info.axis.sample_rate_hz > 0 && lw_notes_have_columns(notes, names);
+        if (!has_time && !lw_notes_have_columns(notes, samples))
+            rc = lw_fail(err, LW_EDATA, "--at %.600s has no column time or sample that places templates", name);
+        else if ((rc = lw_notes_read_column(name, notes, has_time ? *names : *samples, &values, err)) == LW_OK)
+            rc = add_numbers(cut, values, notes->n_rows, has_time, err);
+    }
+    lw_free(values);
+    lw_free(notes);
+    return rc;
+}
+
+static int add_text(struct cut *cut, const char *text, struct lw_error *err)
+{
+    int64_t sample = 0;
+    double off;
+    const bool is_number = lw_parse_int(text, &sample) == LW_PARSE_OK;
+    const int rc = is_number ? LW_OK : lw_job_nearest_sample("at", text, &cut->data->info, &sample, &off, err);
+    fwrite(&sample, sizeof sample, 1, cut->into);
+    return rc;
+}
+
+/* Refuse templates that reach beyond the data. */
+static int check_times(const struct cut *cut, struct lw_error *err)
+{
+    const int64_t last = cut->data->info.dims[cut->data->axis] - cut->n_taps + cut->before;      /* samples are within +-9e18 */
+    for (int64_t f = 0; f < cut->n; f++)
+        if (cut->samples[f] < cut->before || cut->samples[f] > last)
+            return lw_fail(err, LW_ECONFIG, "template %" PRId64 ", at sample %" PRId64 ", would leave %.600s, which has %" PRId64
+                           " samples: leave its time out, or give less --before or --after", f, cut->samples[f],
+                           lw_dataset_name(&cut->data->info).text, cut->data->info.dims[cut->data->axis]);
+    return LW_OK;
+}
+
+static int read_times(const struct lw_options *given, struct cut *cut, struct lw_error *err)
+{
+    struct lw_names names = {0};
+    size_t bytes = 0;
+    int rc = lw_names_expand(lw_options_text(given, "at"), &names, err);
+    if (rc == LW_OK && !(cut->into = open_memstream((char **)&cut->samples, &bytes)))
+        rc = lw_fail(err, LW_ESYSTEM, "no memory for times");
+    for (const char *name = NULL; rc == LW_OK && (name = lw_names_next(&names, name)); )
+        rc = strstr(name, ":/") ? add_dataset(cut, name, err) : add_text(cut, name, err);
+    if (cut->into && fclose(cut->into) && rc == LW_OK)
+        rc = lw_fail(err, LW_ESYSTEM, "no memory for times");
+    cut->n = (int64_t)(bytes / sizeof *cut->samples);
+    lw_names_release(&names);
+    if (rc == LW_OK && (cut->n < 1 || cut->n > MOST_TEMPLATES))
+        rc = lw_fail(err, LW_EUSAGE, "--at names %" PRId64 " times: 1 to %d are possible", cut->n, MOST_TEMPLATES);
+    return rc ? rc : check_times(cut, err);
+}
+
+/* ---- a template ---------------------------------------------------------------------------------------------------------- */
+
+/* Read a template behind its place in `work`, and turn it there to [channel x tap]. */
+static int make(const void *context, int f, double *work, double *row, struct lw_error *err)
+{
+    const struct cut *const cut = context;
+    const struct lw_for *const data = cut->data;
+    const int64_t n = cut->n_channels * cut->n_taps, parts = cut->parts;
+    const int64_t by_tap = data->channel_dim == 1 ? cut->n_channels : 1, by_channel = data->channel_dim == 1 ? 1 : cut->n_taps;
+    struct lw_sample_box box = {.count = {1, 1, 1, 1}, .step = {1, 1, 1, 1}};
+    box.first[data->axis] = cut->samples[f] - cut->before;
+    box.count[data->axis] = cut->n_taps;
+    if (data->channel_dim >= 0) {
+        box.first[data->channel_dim] = data->channels.begin;
+        box.step[data->channel_dim] = data->channels.step;
+        box.count[data->channel_dim] = cut->n_channels;
+    }
+    const int rc = lw_boxes_read(cut->boxes, &box, 1, work + n * parts, err);
+    if (rc)
+        return rc;
+    for (int64_t i = 0; i < n * parts; i++) {
+        const int64_t channel = i / parts / cut->n_taps, tap = i / parts % cut->n_taps;
+        work[i] = work[(n + channel * by_channel + tap * by_tap) * parts + i % parts];
+        if (isfinite(work[i]))
+            continue;
+        char time[LW_INSTANT_TEXT];
+        lw_sampling_time_text(&data->info.axis, box.first[data->axis] + tap, time);
+        return lw_fail(err, LW_EDATA, "template %d: sample %" PRId64 "%s%s of channel %" PRId64 " of %.600s is missing or not a "
+                       "number: leave its time or the channel out", f, box.first[data->axis] + tap, time[0] ? ", " : "", time,
+                       data->channels.begin + channel * data->channels.step, lw_dataset_name(&data->info).text);
+    }
+    row[SAMPLE] = (double)cut->samples[f];
+    row[TIME] = data->info.axis.sample_rate_hz > 0 ? start_of(data) + row[SAMPLE] / data->info.axis.sample_rate_hz : NAN;
+    return LW_OK;
+}
+
+/* ---- the series ---------------------------------------------------------------------------------------------------------- */
+
+static void report(const struct lw_bank *bank, const double *rows)
+{
+    const struct cut *const cut = bank->series.context;
+    (void)rows;
+    lw_log_info("%" PRId64 " templates of %" PRId64 " channels x %" PRId64 " taps; tap %" PRId64 " is at the time", cut->n,
+                cut->n_channels, cut->n_taps, cut->before);
+}
+
+static void release(void *context)
+{
+    struct cut *const cut = context;
+    lw_boxes_close(cut->boxes);
+    free(cut->samples);
+    lw_free(cut);
+}
+
+static int choose_length(const struct lw_options *given, struct cut *cut, struct lw_error *err)
+{
+    const int64_t length = cut->data->info.dims[cut->data->axis];
+    int64_t after;
+    int rc;
+    if ((rc = lw_job_count_samples(given, "before", &cut->data->info, &cut->before, err)) ||
+        (rc = lw_job_count_samples(given, "after", &cut->data->info, &after, err)))
+        return rc;
+    if (after < 1 || cut->before > length || after > length - cut->before)
+        return lw_fail(err, LW_ECONFIG, "templates would begin %" PRId64 " samples before their times and end %" PRId64 " behind: "
+                       "they must have 1 to %" PRId64 ", the samples of the data", cut->before, after, length);
+    cut->n_taps = cut->before + after;
+    return LW_OK;
+}
+
+/* Set the bank's shape and dataset: [template x channel x tap], or [template x tap] of data with one dimension. */
+static void set_shape(const struct cut *cut, struct lw_bank *bank)
+{
+    const bool has_channels = cut->data->channel_dim >= 0;
+    bank->n_filters = (int)cut->n;
+    bank->n_taps = cut->n_channels * cut->n_taps;
+    bank->is_complex = cut->parts == 2;
+    bank->rate_hz = cut->data->info.axis.sample_rate_hz;
+    bank->series.work_doubles = 2 * lw_bank_values(bank);
+    bank->design = "samples of the data, in their order";
+    lw_bank_note_int(bank, "reference_tap", cut->before);
+    bank->layout = (struct lw_writer_dataset){
+        .path = "/taps", .n_dims = has_channels ? 3 : 2,
+        .dims = {cut->n, has_channels ? cut->n_channels : cut->n_taps, cut->n_taps},
+        .dim_names = {"filter", has_channels ? "channel" : "tap", "tap"}, .has_scales = true,
+        .type = {.scalar = LW_FLOAT32, .is_complex = bank->is_complex},
+    };
+    if (has_channels)
+        lw_coordinates_channels(cut->data->places, &cut->data->channels, "channel", &bank->layout, 1);
+}
+
+/* Every rank reads the times, and then its share of the templates. */
+static int plan(const struct lw_options *given, struct lw_comm *comm, struct lw_bank *bank, struct lw_error *err)
+{
+    const struct lw_for *const data = &bank->data;
+    const struct lw_boxes_spec spec = {.info = &data->info, .files = data->reader, .is_pooled = true, .keeps_parts = true};
+    struct cut *const cut = lw_alloc(sizeof *cut, "templates", err);
+    int rc;
+    (void)comm;
+    if (!cut)
+        return LW_ESYSTEM;
+    bank->series = (struct lw_bank_series){.context = cut, .columns = columns, .n_columns = COLUMNS, .make = make, .report = report,
+                                           .release = release};
+    *cut = (struct cut){.data = data, .n_channels = lw_range_length(&data->channels), .parts = data->info.type.is_complex ? 2 : 1};
+    if ((rc = choose_length(given, cut, err)) == LW_OK && (rc = read_times(given, cut, err)) == LW_OK &&
+        (rc = lw_boxes_open(&spec, &cut->boxes, err)) == LW_OK)
+        set_shape(cut, bank);
+    return rc;
+}
+
+const struct lw_filter_kind lw_filter_cut = {
+    .name = "cut", .title = "templates cut from data around given times",
+    .description = "Templates for ols --correlate: taps [template x channel x tap] are the data's samples in the order of time, "
+                   "unscaled. The attribute reference_tap marks the tap at the given time, so that a peak in /peaks has that "
+                   "time. The table /templates, beside /taps, has a row for each: sample, and time as in /peaks. A sample in a "
+                   "template that is missing or not a number ends the command with a message.",
+    .example = "lapwing filters cut --for network.mseed --at 2018-08-31T07:01:12.5 8s \\\n"
+               "    --before 0.5s --after 2.5s --output templates.h5\n"
+               "lapwing ols --input network.mseed --filters templates.h5:/taps --correlate \\\n"
+               "    --normalize demeaned --stack sum --products peaks --threshold 8 \\\n"
+               "    --output detections.h5",
+    .options = options, .plan = plan,
+};
