@@ -229,7 +229,6 @@ static double *widths_of(const struct lw_job *job)
 static int make_gaussians(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     const struct lw_bank_list list = {"gaussian", "pixels", 0.5, 500, false, NULL};
-    const double of_sigma = 2 * sqrt(2 * log(2));       /* full width at half maximum */
     const int64_t background = background_of(given);
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     double *widths = NULL, widest = 0;
@@ -239,7 +238,7 @@ static int make_gaussians(const struct lw_options *given, struct lw_job *job, st
     if (rc == LW_OK && background > 0 && (double)background < 2 * widest)
         rc = lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is less than twice --gaussian %g: the background would be "
                      "measured within the source itself; give a larger one", background, widest);
-    const int64_t side = background > 0 ? background : side_of(widest / of_sigma), n = side * side;
+    const int64_t side = background > 0 ? background : side_of(widest / LW_FWHM), n = side * side;
     double *const profile = lw_alloc_array(side, sizeof *profile, "a kernel", err);
     if (rc == LW_OK && !(profile && (job->taps = lw_alloc_array(c->n_kernels * (n + 1), sizeof *job->taps, "kernels", err))))
         rc = LW_ESYSTEM;
@@ -248,7 +247,7 @@ static int make_gaussians(const struct lw_options *given, struct lw_job *job, st
     job->has_filter_dim = c->n_kernels > 1;
     for (int k = 0; k < c->n_kernels && rc == LW_OK; k++) {
         widths_of(job)[k] = widths[k];
-        make_gaussian(widths[k] / of_sigma, side, background > 0, profile, job->taps + k * n);
+        make_gaussian(widths[k] / LW_FWHM, side, background > 0, profile, job->taps + k * n);
         rc = treat_sum(given, "of --gaussian", job->taps + k * n, n, 1, err);
     }
     lw_free(profile);

@@ -55,18 +55,17 @@ static int design_gaussian(const struct lw_options *given, struct lw_bank *bank,
     const struct lw_bank_list widths = {"fwhm", "pixels", 0.1, 1000, false, NULL};
     const struct lw_bank_list ratios = {"ratio", "of the longer axis", 1e-3, 1, false, NULL};
     const struct lw_bank_list angles = {"angle", "degrees", -360, 360, false, NULL};
-    const double sigmas = 1 / (2 * sqrt(2 * log(2)));
     double *ratio = NULL, *angle = NULL;
     int n, rc;
     if ((rc = lw_bank_read_list(given, &widths, &bank->parameters, &n, err)) ||
-        (rc = lw_bank_shape_kernels(bank, given, n, GAUSSIAN_REACH * sigmas * lw_bank_largest(bank->parameters, n), err)))
+        (rc = lw_bank_shape_kernels(bank, given, n, GAUSSIAN_REACH / LW_FWHM * lw_bank_largest(bank->parameters, n), err)))
         return rc;
     if (!(ratio = lw_bank_note_each(bank, "axis_ratio", err)) || !(angle = lw_bank_note_each(bank, "angle_deg", err)))
         return LW_ESYSTEM;
     if ((rc = read_each(given, &ratios, n, ratio, err)) || (rc = read_each(given, &angles, n, angle, err)))
         return rc;
     for (int k = 0; k < n; k++)
-        lw_taps_gaussian_2d(sigmas * bank->parameters[k], ratio[k], angle[k], bank->columns, lw_bank_filter(bank, k));
+        lw_taps_gaussian_2d(bank->parameters[k] / LW_FWHM, ratio[k], angle[k], bank->columns, lw_bank_filter(bank, k));
     bank->parameter_name = "fwhm_pixels";
     bank->parameter_text = "FWHM %.6g pixels";
     bank->design = "samples of exp(-(u^2 + v^2 / ratio^2) / (2 sigma^2)), u along the longer axis";

@@ -188,7 +188,7 @@ static int design_gaussian(const struct lw_options *given, struct lw_bank *bank,
     if ((rc = check_either(given, "sigma", "fwhm", err)) || (rc = lw_bank_read_list(given, &list, &bank->parameters, &count, err)))
         return rc;
     for (int f = 0; !is_sigma && f < count; f++)
-        bank->parameters[f] /= 2 * sqrt(2 * log(2));
+        bank->parameters[f] /= LW_FWHM;
     if ((rc = choose_length(given, GAUSSIAN_REACH * lw_bank_largest(bank->parameters, count) * bank->rate_hz, &n_taps, err)) ||
         (rc = lw_bank_shape(bank, count, n_taps, false, "fewer or narrower ones, or --taps", err)))
         return rc;

@@ -25,6 +25,13 @@ static inline int64_t lw_divide_up(int64_t a, int64_t b) { return a / b + (a % b
 /** Return the least multiple of `unit` > 0 that is at least a. */
 static inline int64_t lw_round_up(int64_t a, int64_t unit) { return lw_divide_up(a, unit) * unit; }
 
+/** Return a mod n in 0 .. n-1, for any a. */
+static inline int64_t lw_mod(int64_t a, int64_t n)
+{
+    const int64_t rest = a % n;
+    return rest < 0 ? rest + n : rest;
+}
+
 /** Return the greatest common divisor of two numbers, neither negative and not both 0. */
 static inline int64_t lw_common_divisor(int64_t a, int64_t b) { return b == 0 ? a : lw_common_divisor(b, a % b); }
 

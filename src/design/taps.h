@@ -30,6 +30,9 @@ void lw_taps_remove_mean(int64_t n, double *taps);
 /** Set h'[m] = conj(h[n - 1 - m]), in place: a convolution with h' is a correlation with h. @param parts  2 if complex, else 1 */
 void lw_taps_reverse(double *taps, int64_t n, int parts);
 
+/* Full width at half maximum of a Gaussian, in units of sigma: 2 sqrt(2 log 2). */
+#define LW_FWHM 2.3548200450309493
+
 /** Make a Gaussian, exp(-t^2 / (2 sigma^2)), t = 0 in the middle. */
 void lw_taps_gaussian(double sigma, int64_t n, double *taps);
 

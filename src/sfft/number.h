@@ -1,6 +1,7 @@
 /* number.h - arithmetic modulo the length of a signal, and random numbers that depend only on a seed and a counter. Pure. */
 #pragma once
 
+#include "base/integers.h"
 #include "base/linkage.h"
 
 #include <stdint.h>
@@ -25,13 +26,6 @@ static inline int64_t lw_mod_add(int64_t a, int64_t b, int64_t n)
 {
     const int64_t sum = a + b;
     return sum >= n ? sum - n : sum;
-}
-
-/** Return a mod n in 0 .. n-1, for any a. */
-static inline int64_t lw_mod(int64_t a, int64_t n)
-{
-    const int64_t rest = a % n;
-    return rest < 0 ? rest + n : rest;
 }
 
 /** Return b with a b = 1 mod n; 0 if a and n have a common divisor, or if n = 1. */

@@ -47,12 +47,6 @@ struct lw_excerpt lw_convolution_excerpt(const struct lw_convolution *whole, int
     return excerpt;
 }
 
-static int64_t modulo(int64_t i, int64_t n)
-{
-    const int64_t rest = i % n;
-    return rest < 0 ? rest + n : rest;
-}
-
 int64_t lw_boundary_index(enum lw_boundary boundary, int64_t i, int64_t n)
 {
     if (i >= 0 && i < n)
@@ -60,9 +54,9 @@ int64_t lw_boundary_index(enum lw_boundary boundary, int64_t i, int64_t n)
     switch (boundary) {
     case LW_BOUNDARY_ZERO: return -1;
     case LW_BOUNDARY_EDGE: return i < 0 ? 0 : n - 1;
-    case LW_BOUNDARY_WRAP: return modulo(i, n);
+    case LW_BOUNDARY_WRAP: return lw_mod(i, n);
     case LW_BOUNDARY_REFLECT: {
-        const int64_t j = modulo(i, 2 * n);     /* x[0..n-1] then x[n-1..0], with period 2n */
+        const int64_t j = lw_mod(i, 2 * n);     /* x[0..n-1] then x[n-1..0], with period 2n */
         return j < n ? j : 2 * n - 1 - j;
     }
     }

@@ -1,6 +1,7 @@
 #include "signal/mesh_cells.h"
 
 #include "base/integers.h"
+#include "base/select.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -208,16 +209,12 @@ static float fill_of(const struct lw_mesh *mesh, const float *nodes, const struc
 static float median_around(const struct lw_mesh *mesh, const float *nodes, int64_t row, int64_t column)
 {
     const int64_t up = row > 0 && row < mesh->node_rows - 1, aside = column > 0 && column < mesh->node_columns - 1;
-    float sorted[9];
+    double around[9];
     int n = 0;
     for (int64_t i = row - up; i <= row + up; i++)
-        for (int64_t j = column - aside; j <= column + aside; j++) {
-            int k = n++;
-            for (; k > 0 && sorted[k - 1] > nodes[i * mesh->node_columns + j]; k--)
-                sorted[k] = sorted[k - 1];
-            sorted[k] = nodes[i * mesh->node_columns + j];
-        }
-    return sorted[n / 2];
+        for (int64_t j = column - aside; j <= column + aside; j++)
+            around[n++] = (double)nodes[i * mesh->node_columns + j];
+    return (float)lw_select(around, n, n / 2);
 }
 
 void lw_nodes_smooth(const struct lw_mesh *mesh, float none, float *nodes, void *work)
