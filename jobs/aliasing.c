@@ -65,7 +65,7 @@ int lw_ols_warn_of_aliasing(struct lw_job *job, struct lw_error *err)
     if (lw_post_every(ols->post) == 1)
         return LW_OK;
     const int64_t doubles = work_doubles(ols->n_taps);
-    double *const work = lw_alloc_array(doubles + 2 * ols->n_taps, sizeof *work, "the filters' responses", err);
+    LW_FREED double *const work = lw_alloc_array(doubles + 2 * ols->n_taps, sizeof *work, "the filters' responses", err);
     if (!work)
         return LW_ESYSTEM;
     double *const taps = work + doubles;
@@ -81,7 +81,6 @@ int lw_ols_warn_of_aliasing(struct lw_job *job, struct lw_error *err)
         worst = part > most ? f : worst;
         most = fmax(most, part);
     }
-    lw_free(work);
     if (rc == LW_OK && n_wide > 0) {
         char nyquist[40] = "", all[80] = "";
         if (rate_hz > 0)
@@ -105,11 +104,10 @@ int lw_conv2d_warn_of_aliasing(const struct lw_conv2d_spec *c, struct lw_error *
     if (lw_conv2d_every(c) == 1)
         return LW_OK;
     const int64_t longest = lw_max64(c->kernel_rows, c->kernel_columns);
-    double *const work = lw_alloc_array(work_doubles(longest), sizeof *work, "the kernel's response", err);
+    LW_FREED double *const work = lw_alloc_array(work_doubles(longest), sizeof *work, "the kernel's response", err);
     if (!work)
         return LW_ESYSTEM;
     const double rows = part_beyond(&down, 0, down.n_filters, work), columns = part_beyond(&across, 0, across.n_filters, work);
-    lw_free(work);
     if (fmax(rows, columns) > most_beyond)
         lw_log_warn("the kernel has %.3g%% of its energy beyond half the new sampling rate from row to row and %.3g%% from column "
                     "to column: --decimate folds this part back into the result; decimate by less, or use a smoother kernel",

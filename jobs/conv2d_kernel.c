@@ -231,7 +231,8 @@ static int make_gaussians(const struct lw_options *given, struct lw_job *job, st
     const struct lw_bank_list list = {"gaussian", "pixels", 0.5, 500, false, NULL};
     const int64_t background = background_of(given);
     struct lw_conv2d_spec *const c = &job->op.conv2d;
-    double *widths = NULL, widest = 0;
+    LW_FREED double *widths = NULL;
+    double widest = 0;
     int rc = lw_bank_read_list(given, &list, &widths, &c->n_kernels, err);
     for (int k = 0; rc == LW_OK && k < c->n_kernels; k++)
         widest = fmax(widest, widths[k]);
@@ -239,7 +240,7 @@ static int make_gaussians(const struct lw_options *given, struct lw_job *job, st
         rc = lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is less than twice --gaussian %g: the background would be "
                      "measured within the source itself; give a larger one", background, widest);
     const int64_t side = background > 0 ? background : side_of(widest / LW_FWHM), n = side * side;
-    double *const profile = lw_alloc_array(side, sizeof *profile, "a kernel", err);
+    LW_FREED double *const profile = lw_alloc_array(side, sizeof *profile, "a kernel", err);
     if (rc == LW_OK && !(profile && (job->taps = lw_alloc_array(c->n_kernels * (n + 1), sizeof *job->taps, "kernels", err))))
         rc = LW_ESYSTEM;
     c->kernel = job->taps;
@@ -250,8 +251,6 @@ static int make_gaussians(const struct lw_options *given, struct lw_job *job, st
         make_gaussian(widths[k] / LW_FWHM, side, background > 0, profile, job->taps + k * n);
         rc = treat_sum(given, "of --gaussian", job->taps + k * n, n, 1, err);
     }
-    lw_free(profile);
-    lw_free(widths);
     return rc;
 }
 

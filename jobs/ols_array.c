@@ -64,7 +64,7 @@ static int read_table(const struct lw_options *given, struct lw_comm *comm, cons
 {
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
     struct lw_range channels = {0};
-    double *all = NULL;
+    LW_FREED double *all = NULL;
     *values = NULL;
     int rc = lw_reader_read_numbers(comm, lw_options_text(given, option), 2, info, &all, err);
     if (rc)
@@ -86,7 +86,6 @@ static int read_table(const struct lw_options *given, struct lw_comm *comm, cons
         rc = LW_ESYSTEM;
     for (int64_t i = 0; rc == LW_OK && i < *n * n_channels; i++)
         (*values)[i] = all[(rows > 1 ? i / n_channels : 0) * columns + channels.begin + i % n_channels * channels.step];
-    lw_free(all);
     return lw_comm_agree(comm, rc, err);
 }
 
@@ -171,7 +170,7 @@ static int make_array(const struct lw_options *given, struct lw_comm *comm, bool
                       struct lw_error *err)
 {
     struct lw_job_array *const array = job->array = lw_alloc(sizeof *array, "delays", err);
-    double *delays = NULL, *weights = NULL;
+    LW_FREED double *delays = NULL, *weights = NULL;
     int rc = lw_comm_agree(comm, array ? LW_OK : LW_ESYSTEM, err);
     if (rc)
         return rc;
@@ -187,8 +186,6 @@ static int make_array(const struct lw_options *given, struct lw_comm *comm, bool
         rc = round_delays(given, delaying, job, delays, array, err);
     if (rc == LW_OK)
         rc = keep_weights(weighting, weights, lw_options_choice(given, "stack") == 1, array, err);
-    lw_free(delays);
-    lw_free(weights);
     if ((rc = lw_comm_agree(comm, rc, err)))
         return rc;
     shifts->delays = array->delays;

@@ -44,7 +44,7 @@ static int check_rate(const struct lw_options *given, const struct lw_dataset_in
 static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps, int64_t *tap, struct lw_error *err)
 {
     struct lw_attribute said_tap;
-    struct lw_said *const said = lw_alloc(sizeof *said, "attributes of the filters", err);
+    LW_FREED struct lw_said *const said = lw_alloc(sizeof *said, "attributes of the filters", err);
     int rc = said ? lw_notes_collect(filters, said, err) : LW_ESYSTEM;
     *tap = -1;
     if (rc == LW_OK && lw_said_find(said, "reference_tap", &said_tap)) {
@@ -55,7 +55,6 @@ static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps,
             rc = lw_fail(err, LW_EDATA, "the attribute reference_tap of %.600s must be a single number, the index of a tap from 0 "
                          "to %" PRId64 ": correct the attribute", lw_dataset_name(filters).text, n_taps - 1);
     }
-    lw_free(said);
     return rc;
 }
 

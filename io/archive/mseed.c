@@ -209,7 +209,7 @@ static int find_common(struct choice *choice, const char *file, struct lw_error 
     int rc = check_channels(choice, file, &start, err);
     if (rc)
         return rc;
-    struct walk *const walks = lw_alloc_array(choice->n, sizeof *walks, "the stretches of a file", err);
+    LW_FREED struct walk *const walks = lw_alloc_array(choice->n, sizeof *walks, "the stretches of a file", err);
     if (!walks)
         return LW_ESYSTEM;
     const int64_t n = choice->n_stretches = intersect(choice, start, walks);
@@ -220,7 +220,6 @@ static int find_common(struct choice *choice, const char *file, struct lw_error 
         rc = LW_ESYSTEM;
     else
         intersect(choice, start, walks);
-    lw_free(walks);
     return rc;
 }
 
@@ -445,7 +444,7 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
     enum { MOST_TEXT = 32 << 10 };
     struct opened opened;
     const struct choice *const choice = &opened.choice;
-    char *const names = lw_alloc(MOST_TEXT, "the names of channels", NULL);
+    LW_FREED char *const names = lw_alloc(MOST_TEXT, "the names of channels", NULL);
     if (names && open_choice(&opened, info, NULL) == LW_OK) {
         const struct lw_attribute attribute = {.name = "channels", .kind = LW_ATTRIBUTE_TEXT,
                                                .text = names_text(choice->channels, choice->n, names, MOST_TEXT)};
@@ -453,7 +452,6 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
     }
     if (names)
         close_choice(&opened);
-    lw_free(names);
 }
 
 const struct lw_format lw_format_mseed = {

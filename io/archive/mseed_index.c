@@ -376,12 +376,11 @@ int lw_mseed_index_open(const char *name, struct lw_mseed_index *out, struct lw_
     if (rc)
         return rc;
     out->bytes = lseek(out->fd, 0, SEEK_END);
-    char *const window = lw_alloc((size_t)lw_min64(WINDOW_BYTES, out->bytes) + SLACK, "part of a file", err);
+    LW_FREED char *const window = lw_alloc((size_t)lw_min64(WINDOW_BYTES, out->bytes) + SLACK, "part of a file", err);
     rc = window ? lw_mseed_unpacker_create(0, &unpacker, err) : LW_ESYSTEM;
     if (rc == LW_OK && (rc = scan(out, name, unpacker, window, err)) == LW_OK)
         rc = make_channels(out, name, err);
     lw_mseed_unpacker_destroy(unpacker);
-    lw_free(window);
     return rc;
 }
 

@@ -156,13 +156,12 @@ static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struc
         return lw_fail(err, LW_EDATA, "'%s' holds one array, without a name: leave out ':%s'", info->file, info->path);
     if ((rc = lw_file_open_input(info->file, &fd, err)))
         return rc;
-    char *const header = lw_alloc(MOST_HEADER + 1, "a header", err);
+    LW_FREED char *const header = lw_alloc(MOST_HEADER + 1, "a header", err);
     if (!header)
         rc = LW_ESYSTEM;
     else
         (void)((rc = read_header(fd, info, header, flat, err)) || (rc = find_type(info, header, flat, err)) ||
                (rc = find_shape(info, header, flat, err)));
-    lw_free(header);
     close(fd);
     return rc;
 }

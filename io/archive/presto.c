@@ -201,13 +201,11 @@ static int describe_text(const char *text, struct lw_dataset_info *info, struct 
 
 static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
-    char *text;
+    LW_FREED char *text = NULL;
     int rc;
     if ((rc = lw_archive_take_no_path(info, "a time series of PRESTO", err)) || (rc = read_text(info->file, &text, err)))
         return rc;
-    rc = describe_text(text, info, err);
-    lw_free(text);
-    return rc;
+    return describe_text(text, info, err);
 }
 
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)

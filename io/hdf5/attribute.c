@@ -82,7 +82,7 @@ static char *take_variable_text(const struct found *found, int index)
 static char *take_fixed_text(const struct found *found, int index)
 {
     const size_t stored_size = H5Tget_size(found->type);
-    char *const all = lw_alloc_array(found->n_elements, stored_size, "an attribute", NULL);
+    LW_FREED char *const all = lw_alloc_array(found->n_elements, stored_size, "an attribute", NULL);
     char *text = NULL;
     if (all && read_found(found, found->type, all) >= 0) {
         const char *const stored = all + (size_t)index * stored_size;
@@ -92,7 +92,6 @@ static char *take_fixed_text(const struct found *found, int index)
         if ((text = lw_alloc(length + 1, "an attribute", NULL)))
             memcpy(text, stored, length);
     }
-    lw_free(all);
     return text;
 }
 
@@ -114,7 +113,7 @@ bool lw_attribute_read_real(hid_t object, const char *name, double *value, doubl
     const H5T_class_t class = found.type >= 0 ? H5Tget_class(found.type) : H5T_NO_CLASS;
     const bool numeric = (class == H5T_INTEGER || class == H5T_FLOAT) && found.n_elements == 1;
     const bool textual = found.type >= 0 && is_text(&found, 1);
-    char *const text = textual ? take_item(&found, 0) : NULL;
+    LW_FREED char *const text = textual ? take_item(&found, 0) : NULL;
     *accuracy = numeric && class == H5T_FLOAT && H5Tget_size(found.type) < 8 ? (double)FLT_EPSILON : 0;
     const bool done = text || (numeric && H5Aread(found.attribute, H5T_NATIVE_DOUBLE, value) >= 0);
     if ((numeric || textual) && !done)
@@ -122,7 +121,6 @@ bool lw_attribute_read_real(hid_t object, const char *name, double *value, doubl
     lw_hdf5_close(found.type);
     lw_hdf5_close(found.attribute);
     const bool is_one = done && (numeric || lw_attribute_parse_number(text, value)) && isfinite(*value);
-    lw_free(text);
     return is_one;
 }
 
@@ -140,10 +138,9 @@ static char *find_item(hid_t object, const char *name, int index, int count, str
 
 bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size, struct lw_error *err)
 {
-    char *const whole = find_item(object, name, index, count, err);
+    LW_FREED char *const whole = find_item(object, name, index, count, err);
     if (whole)
         snprintf(text, size, "%s", whole);
-    lw_free(whole);
     return whole != NULL;
 }
 
@@ -159,13 +156,12 @@ bool lw_dataset_read_item(hid_t dataset, int index, char *text, size_t size, str
     const bool fits = index < found.n_elements && is_text(&found, (int)found.n_elements);
     const bool is_small =
         fits && (H5Tis_variable_str(found.type) > 0 || H5Tget_size(found.type) <= MOST_BYTES / (size_t)found.n_elements);
-    char *const whole = is_small ? take_item(&found, index) : NULL;
+    LW_FREED char *const whole = is_small ? take_item(&found, index) : NULL;
     snprintf(text, size, "%s", whole ? whole : "");
     for (size_t used = strlen(text); used > 0 && text[used - 1] == ' '; used--)
         text[used - 1] = '\0';
     if (fits && !whole)
         lw_attribute_broken(dataset, "a dataset", err);
-    lw_free(whole);
     H5Tclose(found.type);
     return text[0] != '\0';
 }

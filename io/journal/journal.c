@@ -242,7 +242,7 @@ int lw_journal_parse(const char *text, int64_t bytes, const char *name, struct l
 int lw_journal_load(const char *file, struct lw_journal **out, struct lw_error *err)
 {
     struct stat status;
-    char *text = NULL;
+    LW_FREED char *text = NULL;
     int fd, rc = lw_file_open_input(file, &fd, err);
     if (rc)
         return rc;
@@ -254,7 +254,6 @@ int lw_journal_load(const char *file, struct lw_journal **out, struct lw_error *
         rc = LW_ESYSTEM;
     else if ((rc = lw_bytes_read_file(fd, file, text, 0, status.st_size, err)) == LW_OK)
         rc = lw_journal_parse(text, status.st_size, file, out, err);
-    lw_free(text);
     close(fd);
     return rc;
 }

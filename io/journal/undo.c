@@ -79,16 +79,14 @@ int lw_undo_store(int fd, const struct lw_undo_range *others, int n, const char 
     if (rc)
         return rc;
     const int64_t bytes = kept_bytes(&head);
-    char *const kept = lw_alloc((size_t)bytes + 1, "the bytes of the result that will change", err);
+    LW_FREED char *const kept = lw_alloc((size_t)bytes + 1, "the bytes of the result that will change", err);
     if (!kept)
         return LW_ESYSTEM;
     if (move_ranges(fd, &head, kept, false, &reason) != LW_OK)
         rc = lw_fail(err, LW_EIO, "cannot save the bytes that will change to '%.600s': %.200s", undo, reason.message);
     const uint64_t sum = checksum(&head, kept, bytes);
     const struct lw_replace_part parts[] = {{&head, sizeof head}, {kept, bytes}, {&sum, sizeof sum}};
-    rc = rc ? rc : lw_replace(undo, parts, 3, err);
-    lw_free(kept);
-    return rc;
+    return rc ? rc : lw_replace(undo, parts, 3, err);
 }
 
 /* ---- apply ------------------------------------------------------------------------------------------------------------ */
@@ -122,7 +120,7 @@ static int apply(int fd, int from, const char *undo, const struct head *head, st
     struct lw_error reason;
     uint64_t sum;
     const int64_t bytes = kept_bytes(head);
-    char *const kept = lw_alloc((size_t)bytes + 1, "the bytes of the result that have changed", err);
+    LW_FREED char *const kept = lw_alloc((size_t)bytes + 1, "the bytes of the result that have changed", err);
     if (!kept)
         return LW_ESYSTEM;
     int rc = LW_OK;
@@ -134,7 +132,6 @@ static int apply(int fd, int from, const char *undo, const struct head *head, st
         rc = lw_fail(err, LW_EIO, "cannot restore a result from '%.600s': %.200s", undo, reason.message);
     else if (ftruncate(fd, head->file_bytes) != 0 || fsync(fd) != 0)
         rc = lw_fail(err, LW_EIO, "cannot restore a result from '%.600s': %s", undo, strerror(errno));
-    lw_free(kept);
     return rc;
 }
 

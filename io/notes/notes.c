@@ -50,7 +50,8 @@ int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *v
 {
     enum { BLOCK_ROWS = 1 << 16 };
     struct lw_rows block = *rows;
-    double *const values = lw_alloc_array(lw_min64(BLOCK_ROWS, rows->count) * rows->n_columns, sizeof *values, "a table", err);
+    LW_FREED double *const values =
+        lw_alloc_array(lw_min64(BLOCK_ROWS, rows->count) * rows->n_columns, sizeof *values, "a table", err);
     int rc = values ? LW_OK : LW_ESYSTEM;
     for (int64_t done = 0; done < rows->count && rc == LW_OK; done += block.count) {
         block.first = rows->first + done;
@@ -59,7 +60,6 @@ int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *v
         for (int64_t i = 0; i < block.count && rc == LW_OK; i++)
             visit(context, values + i * block.n_columns);
     }
-    lw_free(values);
     return rc;
 }
 

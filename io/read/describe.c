@@ -43,7 +43,7 @@ int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_
 {
     const int size = lw_comm_size(comm);
     const char is_one = lw_shield_is_ready();
-    char *const all = lw_alloc((size_t)size, "the ranks that look at files", err);
+    LW_FREED char *const all = lw_alloc((size_t)size, "the ranks that look at files", err);
     *lookers = (struct lw_lookers){.mine = -1};
     const int rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err);
     if (rc == LW_OK)
@@ -53,7 +53,6 @@ int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_
             lookers->mine = lookers->n;
         lookers->n += all[rank];
     }
-    lw_free(all);
     return rc;
 }
 
@@ -98,11 +97,10 @@ static int share_infos(const struct lw_reader *reader, const struct lw_infos *mi
     enum { PART = 1 << 20 };
     struct lw_comm *const comm = reader->comm;
     const bool is_first = lw_comm_rank(comm) == 0;
-    char *const part = is_first ? lw_alloc(PART, "the files' metadata", err) : NULL;
+    LW_FREED char *const part = is_first ? lw_alloc(PART, "the files' metadata", err) : NULL;
     int rc = is_first && !part ? LW_ESYSTEM : lw_infos_begin(all, mine->first, err);
     if ((rc = lw_comm_agree(comm, rc, err)) == LW_OK)
         rc = lw_comm_agree(comm, lw_comm_bring(comm, mine->records, mine->bytes, part, PART, append, all, err), err);
-    lw_free(part);
     if (rc)
         return rc;
     int64_t bytes = all->bytes;
@@ -182,13 +180,12 @@ static int64_t count_pieces(const struct lw_dataset_info *info) { return lw_max6
 static int find_own(const struct lw_dataset_info *info, int64_t file, struct lw_piece *pieces, struct lw_error *err)
 {
     const struct lw_format *format;
-    struct lw_file_stretch *stretches = NULL;
+    LW_FREED struct lw_file_stretch *stretches = NULL;
     int rc = lw_formats_find(info->file, &info->hints, &format, err);
     if (rc || (rc = format->find_stretches(info, &stretches, err)))
         return rc;
     for (int64_t s = 0; s < info->n_stretches; s++)
         pieces[s] = (struct lw_piece){file, s, stretches[s].first, stretches[s].count, stretches[s].instant};
-    lw_free(stretches);
     return LW_OK;
 }
 
@@ -217,7 +214,8 @@ static int share_pieces(const struct lw_reader *reader, int64_t most, struct lw_
     int64_t n_broken = 0;
     struct lw_dataset_info info;
     const bool is_too_much = most > INT32_MAX / (int64_t)sizeof *pieces;
-    struct lw_piece *const all = is_too_much ? NULL : lw_alloc_array(most * size, sizeof *all, "the stretches of files", err);
+    LW_FREED struct lw_piece *const all =
+        is_too_much ? NULL : lw_alloc_array(most * size, sizeof *all, "the stretches of files", err);
     int rc = is_too_much ? lw_fail(err, LW_EDATA, "a file has %" PRId64 " gaps, too many to read", most - 1)
              : all       ? LW_OK
                          : LW_ESYSTEM;
@@ -229,7 +227,6 @@ static int share_pieces(const struct lw_reader *reader, int64_t most, struct lw_
         lw_comm_gather_all(reader->comm, pieces, (int)(n * (int64_t)sizeof *pieces), all);
         memcpy(pieces, all + n_broken++ % size * n, (size_t)n * sizeof *pieces);
     }
-    lw_free(all);
     return rc;
 }
 
@@ -335,7 +332,7 @@ static int show(struct lw_reader *reader, const struct lw_infos *infos, struct l
 static int join(struct lw_reader *reader, struct lw_error *err)
 {
     struct lw_infos squeezed = {0};
-    struct lw_piece *pieces = NULL;
+    LW_FREED struct lw_piece *pieces = NULL;
     struct lw_join how = {.infos = &squeezed, .last_stands = reader->request.overlap == LW_OVERLAP_LAST};
     int rc = lw_comm_agree(reader->comm, squeeze(reader, &squeezed, err), err);
     if (rc == LW_OK && (rc = find_pieces(reader, &squeezed, &pieces, &how.n_pieces, err)) == LW_OK) {
@@ -344,7 +341,6 @@ static int join(struct lw_reader *reader, struct lw_error *err)
         if ((rc = lw_sequence_join(&how, &reader->sequence, err)) == LW_OK)
             rc = show(reader, &squeezed, err);
     }
-    lw_free(pieces);
     lw_infos_release(&squeezed);
     return rc;
 }

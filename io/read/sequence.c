@@ -375,7 +375,7 @@ int lw_sequence_join(const struct lw_join *join, struct lw_sequence *out, struct
     int rc = compare_all(join->infos, join->axis, &has_times, err);
     if (rc)
         return rc;
-    struct lw_piece *const order = lw_alloc_array(n, sizeof *order, "the order of files", err);
+    LW_FREED struct lw_piece *const order = lw_alloc_array(n, sizeof *order, "the order of files", err);
     out->parts = lw_alloc_array(2 * n, sizeof *out->parts, "the order of files", err);
     out->gaps = lw_alloc_array(n, sizeof *out->gaps, "the gaps between files", err);
     out->overlaps = lw_alloc_array(n, sizeof *out->overlaps, "the overlaps of files", err);
@@ -388,7 +388,6 @@ int lw_sequence_join(const struct lw_join *join, struct lw_sequence *out, struct
         rc = place(out, join, &order[p], has_times, &end, err);
     if (rc)
         lw_sequence_release(out);
-    lw_free(order);
     return rc;
 }
 

@@ -217,8 +217,8 @@ static int look(struct lw_beside *beside, struct lw_error *err)
     if (rc)
         return rc;
     const int64_t share = lw_divide_up(beside->n, lookers.n);
-    struct extent *const mine = lw_alloc_array(share, sizeof *mine, "the times of files", err);
-    struct extent *const all = lw_alloc_array(share * size, sizeof *all, "the times of files", err);
+    LW_FREED struct extent *const mine = lw_alloc_array(share, sizeof *mine, "the times of files", err);
+    LW_FREED struct extent *const all = lw_alloc_array(share * size, sizeof *all, "the times of files", err);
     rc = mine && all ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK && share * (int64_t)sizeof *mine > INT32_MAX)
         rc = lw_fail(err, LW_ECONFIG, "--each file: there are too many files for %d ranks: take more ranks, or give --isolated",
@@ -236,8 +236,6 @@ static int look(struct lw_beside *beside, struct lw_error *err)
             }
         qsort(beside->order, (size_t)beside->n, sizeof *beside->order, by_begin);
     }
-    lw_free(mine);
-    lw_free(all);
     return rc;
 }
 

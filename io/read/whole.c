@@ -101,7 +101,7 @@ static void choose_numbers(const struct lw_whole *whole, char *values)
 /* Read the numbers of a type that no sample has, as float64. */
 static int read_numbers(struct lw_comm *comm, const char *name, int most_dims, struct lw_whole *out, struct lw_error *err)
 {
-    double *values = NULL;
+    LW_FREED double *values = NULL;
     int64_t begin, end;
     int rc = lw_reader_read_numbers(comm, name, most_dims, &out->info, &values, err);
     out->type = (struct lw_type){.scalar = LW_FLOAT64, .is_complex = out->info.type.is_complex};
@@ -114,7 +114,6 @@ static int read_numbers(struct lw_comm *comm, const char *name, int most_dims, s
                (size_t)(end - begin) * row_bytes);
         complete(out);
     }
-    lw_free(values);
     return rc;
 }
 

@@ -159,7 +159,7 @@ int lw_growing_recall(struct lw_growing *table, int64_t n, lw_rows_fn *see, void
         unlink(table->log);
         return LW_OK;
     }
-    char *const rows = lw_alloc(BYTES, "rows of a table", err);
+    LW_FREED char *const rows = lw_alloc(BYTES, "rows of a table", err);
     const int64_t bytes = row_bytes(table);
     int rc = rows ? open_log(table, n, err) : LW_ESYSTEM;
     while (rc == LW_OK && table->n_rows < n) {
@@ -172,7 +172,6 @@ int lw_growing_recall(struct lw_growing *table, int64_t n, lw_rows_fn *see, void
         table->n_rows += count;
         rc = lw_spool_append(table->spool, rows, count, err);
     }
-    lw_free(rows);
     return rc;
 }
 

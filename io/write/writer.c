@@ -360,7 +360,7 @@ static int compare_ranges(const void *a, const void *b)
 static int guard_structure(const struct lw_writer *writer, struct lw_error *err)
 {
     char undo[LW_MAX_PATH];
-    struct lw_undo_range *const samples = lw_alloc_array(writer->n_datasets, sizeof *samples, "the places of samples", err);
+    LW_FREED struct lw_undo_range *const samples = lw_alloc_array(writer->n_datasets, sizeof *samples, "places of samples", err);
     int n = 0;
     if (!samples)
         return LW_ESYSTEM;
@@ -372,9 +372,7 @@ static int guard_structure(const struct lw_writer *writer, struct lw_error *err)
     }
     qsort(samples, (size_t)n, sizeof *samples, compare_ranges);
     lw_result_file_beside(&writer->result, LW_UNDO_SUFFIX, undo);
-    const int rc = lw_undo_store(writer->result.fd, samples, n, undo, err);
-    lw_free(samples);
-    return rc;
+    return lw_undo_store(writer->result.fd, samples, n, undo, err);
 }
 
 static int complete(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, bool *is_stuck,

@@ -81,7 +81,7 @@ static int read_band(const char *option, const char *text, int length, double ra
 static int make_bands(const struct lw_options *given, const char *option, struct lw_bank *bank, struct lw_error *err)
 {
     const char *at = lw_options_text(given, option);
-    struct lw_band *bands;
+    LW_FREED struct lw_band *bands = NULL;
     struct lw_band_length length;
     int count, rc;
     bank->norm = "gain";
@@ -97,9 +97,7 @@ static int make_bands(const struct lw_options *given, const char *option, struct
     rc = rc ? rc : lw_band_read_length(given, bands, count, &length, err);
     if (rc == LW_OK && length.n_taps == 0 && length.transition_hz == 0)
         length.transition_hz = lw_band_widest_transition(bank->rate_hz, bands, count) / 4;
-    rc = rc ? rc : lw_band_design(bands, count, &length, bank, err);
-    lw_free(bands);
-    return rc;
+    return rc ? rc : lw_band_design(bands, count, &length, bank, err);
 }
 
 static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)

@@ -97,13 +97,13 @@ int lw_bank_measure(struct lw_bank *bank, struct lw_error *err)
             NAN, NAN, NAN, NAN};
     if (bank->columns > 0)
         return LW_OK;
-    double *const work = lw_alloc_array(lw_response_work(lw_response_points(bank->n_taps)), sizeof *work, "a response", err);
+    const int64_t n = lw_response_work(lw_response_points(bank->n_taps));
+    LW_FREED double *const work = lw_alloc_array(n, sizeof *work, "a response", err);
     if (!work)
         return LW_ESYSTEM;
     for (int f = 0; f < bank->n_filters; f++)
         lw_response_measure(lw_bank_filter(bank, f), bank->n_taps, lw_bank_parts(bank), bank->references[f],
                             bank->has_bands ? &bank->bands[f] : NULL, work, &bank->figures[f]);
-    lw_free(work);
     return LW_OK;
 }
 

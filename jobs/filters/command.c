@@ -145,7 +145,7 @@ static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const st
 {
     struct part part = {.bank = bank};
     struct lw_bank_attributes notes = {0};      /* rank 0's count */
-    char *configuration = NULL;
+    LW_FREED char *configuration = NULL;
     struct lw_writer *writer = NULL;
     int rc = LW_OK;
     if (lw_comm_rank(comm) == 0 && (!(configuration = lw_options_resolved(given, "", err)) || lw_bank_describe(bank, &notes, err)))
@@ -182,7 +182,6 @@ static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const st
            (rc = write_filters(comm, &part, writer, err)) || (rc = lw_writer_finish(writer, NULL, 0, err)));
     lw_writer_destroy(writer);
     lw_bank_attributes_release(&notes);
-    lw_free(configuration);
     lw_free(part.buffers[0]);
     lw_free(part.buffers[1]);
     lw_free(part.work);

@@ -38,7 +38,7 @@ static const struct lw_option hat_options[] = {
 /* Read a list, and check that it has a number for all of n kernels or one for each. @param each  set; [n] */
 static int read_each(const struct lw_options *given, const struct lw_bank_list *list, int n, double *each, struct lw_error *err)
 {
-    double *numbers = NULL;
+    LW_FREED double *numbers = NULL;
     int count = 0;
     int rc = lw_bank_read_list(given, list, &numbers, &count, err);
     if (rc == LW_OK && count != 1 && count != n)
@@ -46,7 +46,6 @@ static int read_each(const struct lw_options *given, const struct lw_bank_list *
                      list->option, count, n);
     for (int k = 0; k < n && rc == LW_OK; k++)
         each[k] = numbers[count > 1 ? k : 0];
-    lw_free(numbers);
     return rc;
 }
 

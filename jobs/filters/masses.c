@@ -80,7 +80,7 @@ static int take(const char *name, int field, const double *numbers, int64_t coun
 static int read_all(const struct lw_options *given, struct lw_binary **binaries, int64_t *count, struct lw_error *err)
 {
     const char *const name = lw_options_text(given, "bank");
-    struct lw_notes *const table = lw_alloc(sizeof *table, "masses", err);
+    LW_FREED struct lw_notes *const table = lw_alloc(sizeof *table, "masses", err);
     int rc = table ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK && name && lw_notes_read(name, NULL, table, &(struct lw_error){0}))
         table->n_columns = 0;           /* a file or group: its datasets are read, with their errors */
@@ -88,7 +88,7 @@ static int read_all(const struct lw_options *given, struct lw_binary **binaries,
         if (name && lw_options_given(given, fields[i].option))
             rc = lw_fail(err, LW_EUSAGE, "--bank and --%s exclude each other: the table has masses and spins", fields[i].option);
     for (int i = 0; rc == LW_OK && i < FIELDS; i++) {
-        double *numbers = NULL;
+        LW_FREED double *numbers = NULL;
         int64_t n = 0;
         rc = !name                  ? read_list(given, i, &numbers, &n, err)
              : table->n_columns > 0 ? read_column(name, table, i, &numbers, &n, err)
@@ -104,9 +104,7 @@ static int read_all(const struct lw_options *given, struct lw_binary **binaries,
         }
         if (rc == LW_OK && numbers)
             rc = take(name, i, numbers, n, *binaries, err);
-        lw_free(numbers);
     }
-    lw_free(table);
     return rc;
 }
 

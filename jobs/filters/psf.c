@@ -64,7 +64,7 @@ static void add(void *context, const double *row)
 static int read_table(const char *name, struct positions *positions, struct lw_error *err)
 {
     static const char *const fine[] = {"x", "y", NULL}, *const coarse[] = {"column", "row", NULL};
-    struct lw_notes *const notes = lw_alloc(sizeof *notes, "a table's columns", err);
+    LW_FREED struct lw_notes *const notes = lw_alloc(sizeof *notes, "a table's columns", err);
     int rc = notes ? lw_notes_read(name, NULL, notes, err) : LW_ESYSTEM;
     if (rc == LW_OK) {
         const bool is_fine = lw_notes_have_columns(notes, fine);
@@ -75,7 +75,6 @@ static int read_table(const char *name, struct positions *positions, struct lw_e
             ? lw_notes_each_row(name, &rows, add, positions, err)
             : lw_fail(err, LW_EDATA, "--at %.600s has neither columns x and y nor row and column", name);
     }
-    lw_free(notes);
     return rc;
 }
 
@@ -232,7 +231,7 @@ static int stack(const struct lw_dataset_info *image, const struct positions *po
     if (most > lw_min64(MOST_STARS, LW_BANK_MOST_VALUES / pixels))
         return lw_fail(err, LW_EUSAGE, "--at: %" PRId64 " positions are too many to be stacked with %" PRId64 " pixels each: give "
                        "at most %" PRId64, most, pixels, lw_min64(MOST_STARS, LW_BANK_MOST_VALUES / pixels));
-    double *const stars = lw_alloc_array(most * (pixels + 1) + 2 * area, sizeof *stars, "stars", err);
+    LW_FREED double *const stars = lw_alloc_array(most * (pixels + 1) + 2 * area, sizeof *stars, "stars", err);
     if (!stars)
         return LW_ESYSTEM;
     double *const values = stars + most * pixels;
@@ -247,7 +246,6 @@ static int stack(const struct lw_dataset_info *image, const struct positions *po
             values[i] = stars[i * pixels + p];
         bank->taps[p] = combine(values, n, is_median);
     }
-    lw_free(stars);
     lw_bank_note_int(bank, "stars", n);
     lw_bank_note_int(bank, "positions", most);
     if (rc == LW_OK)
@@ -268,14 +266,13 @@ static int design(const struct lw_options *given, struct lw_bank *bank, struct l
         return rc;
     if (image.n_dims < 2 || image.type.is_complex || (image.n_dims > 2 && image.dims[image.n_dims - 3] > 1))
         return lw_fail(err, LW_EDATA, "--input %.600s is no real image [rows x columns]", lw_dataset_name(&image).text);
-    struct positions *const positions = lw_alloc(sizeof *positions, "positions", err);
+    LW_FREED struct positions *const positions = lw_alloc(sizeof *positions, "positions", err);
     if (!positions)
         return LW_ESYSTEM;
     positions->n = 0;
     positions->first[0] = positions->first[1] = lw_options_choice(given, "first-pixel") == 0;
     rc = object.path[0] ? read_table(name, positions, err) : read_text(name, positions, err);
     rc = rc ? rc : stack(&image, positions, lw_options_choice(given, "combine") == 1, bank, err);
-    lw_free(positions);
     bank->design = "mean without outliers, or median, of stars with the background 0, the centroid in the middle and flux 1";
     return rc;
 }

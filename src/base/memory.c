@@ -52,6 +52,13 @@ void *lw_alloc_array(int64_t count, size_t size, const char *what, struct lw_err
 
 void lw_free(void *memory) { free(memory); }
 
+void lw_free_at(const void *pointer)
+{
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    lw_free(memory);
+}
+
 void lw_memory_trim(void)
 {
 #ifdef __GLIBC__

@@ -18,6 +18,10 @@ void *lw_alloc_array(int64_t count, size_t size, const char *what, struct lw_err
 
 void lw_free(void *memory);     /* NULL is legal */
 
+/* Attribute of pointers to memory that only their scope uses: it is freed at the end of the scope. */
+#define LW_FREED __attribute__((cleanup(lw_free_at)))
+void lw_free_at(const void *pointer);
+
 /** Return freed memory to the system; otherwise this memory would count as used beside the next allocation. */
 void lw_memory_trim(void);
 

@@ -388,11 +388,9 @@ static void log_start(const struct lw_cli *cli)
 /* Check that all ranks have the same options: ~ names different files where home folders differ. */
 static int compare_options(const struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
-    char *const resolved = lw_options_resolved(cli->options, "", err);
+    LW_FREED char *const resolved = lw_options_resolved(cli->options, "", err);
     int rc = lw_comm_agree(comm, resolved ? LW_OK : LW_ESYSTEM, err);
-    rc = rc ? rc : lw_comm_same(comm, "the configuration", resolved, err);
-    lw_free(resolved);
-    return rc;
+    return rc ? rc : lw_comm_same(comm, "the configuration", resolved, err);
 }
 
 /* Make the job and options of a result again from the configuration in the result. */

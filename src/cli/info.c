@@ -209,14 +209,13 @@ static char *escape_lines(const char *text, struct lw_error *err)
 static int print_made_by(const struct lw_listing_origin *origin, struct lw_error *err)
 {
     char version[256], end[160], job[160], added[LW_JOBFILE_ADDED];
-    char *const configuration = escape_lines(origin->configuration, err);
+    LW_FREED char *const configuration = escape_lines(origin->configuration, err);
     if (!configuration)
         return LW_ESYSTEM;
     printf("\n# made by lapwing %s, %s %s; as a job file, which 'lapwing info --job' prints alone:\n[%s]\n%s%s",
            lw_escape(origin->version, "", version, sizeof version), origin->is_incomplete ? "not finished" : "finished",
            origin->is_incomplete ? "" : lw_escape(origin->end, "", end, sizeof end), lw_escape(origin->job, "", job, sizeof job),
            configuration, lw_jobfile_added(origin, added));
-    lw_free(configuration);
     return LW_OK;
 }
 
@@ -284,14 +283,13 @@ int lw_info_file(struct lw_comm *comm, const char *name, const struct lw_hints *
 static int print_job_of(const struct lw_listing_origin *origin, const char *file, struct lw_error *err)
 {
     char job[4 * sizeof origin->job], added[LW_JOBFILE_ADDED];
-    char *const configuration = escape_lines(origin->configuration, err);
+    LW_FREED char *const configuration = escape_lines(origin->configuration, err);
     int rc = configuration ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK && (strcmp(lw_escape(origin->job, "", job, sizeof job), origin->job) != 0 ||
                         strcmp(configuration, origin->configuration) != 0))
         rc = lw_fail(err, LW_EDATA, "the job file in '%.600s' cannot be printed: it holds bytes that are no UTF-8 text", file);
     if (rc == LW_OK)
         printf("[%s]\n%s%s", job, configuration, lw_jobfile_added(origin, added));
-    lw_free(configuration);
     return rc;
 }
 

@@ -132,14 +132,12 @@ static int print(struct table *t, const char *name, struct lw_error *err)
 
 int lw_table_print(const char *name, bool *is_table, struct lw_error *err)
 {
-    struct table *const t = lw_alloc(sizeof *t, "a table", err);
+    LW_FREED struct table *const t = lw_alloc(sizeof *t, "a table", err);
     if (!t)
         return LW_ESYSTEM;
     struct lw_error ignored;
     if (lw_notes_read(name, NULL, &t->notes, &ignored) == LW_OK)
         choose_columns(t);
     *is_table = t->n_columns > 0;
-    const int rc = *is_table ? print(t, name, err) : LW_OK;
-    lw_free(t);
-    return rc;
+    return *is_table ? print(t, name, err) : LW_OK;
 }

@@ -140,7 +140,8 @@ int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, stru
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     const double allowed = spec->precision == LW_DOUBLE ? 5e-16 : 1e-7;
-    double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors, "a kernel's factors", err);
+    const int64_t n = 2 * (c->kernel_rows + c->kernel_columns);
+    LW_FREED double *const factors = lw_alloc_array(n, sizeof *factors, "a kernel's factors", err);
     if (!factors)
         return LW_ESYSTEM;
     double residual = 0;
@@ -149,7 +150,6 @@ int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, stru
         residual = fmax(residual, lw_separate(kernel, c->kernel_rows, c->kernel_columns, c->kernel_complex, factors,
                                               factors + 2 * c->kernel_rows));
     }
-    lw_free(factors);
     if (is_product)
         *is_product = residual <= allowed;
     else if (residual > allowed)

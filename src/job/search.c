@@ -122,7 +122,7 @@ static int find_energies(const struct lw_stored_taps *taps, int64_t n_taps, int6
 {
     const int64_t values = n_taps * (taps->type.is_complex ? 2 : 1);
     const int n_threads = (int)lw_max64(1, lw_min64(lw_proc_cores(), end - begin));
-    double *const work = lw_alloc_array(n_threads * values, sizeof *work, "a filter of each thread", err);
+    LW_FREED double *const work = lw_alloc_array(n_threads * values, sizeof *work, "a filter of each thread", err);
     if (!work)
         return LW_ESYSTEM;
 #pragma omp parallel for num_threads(n_threads) schedule(static)
@@ -131,7 +131,6 @@ static int find_energies(const struct lw_stored_taps *taps, int64_t n_taps, int6
         lw_stored_filter(taps, n_taps, f - begin, its);
         energies[f] = lw_taps_energy(its, values);
     }
-    lw_free(work);
     return LW_OK;
 }
 
@@ -175,7 +174,7 @@ static int take_energies(struct lw_job *job, struct lw_comm *comm, struct lw_err
 {
     const int n = job->op.ols.n_filters;
     const int64_t own = lw_op_filter_values(&job->op) / job->op.ols.n_taps, all = n * own;
-    double *const energies = lw_alloc_array(all, sizeof *energies, "the energies of filters", err);
+    LW_FREED double *const energies = lw_alloc_array(all, sizeof *energies, "the energies of filters", err);
     int rc = energies ? find_share(job, lw_comm_rank(comm), lw_comm_size(comm), own, energies, err) : LW_ESYSTEM;
     if ((rc = lw_comm_agree(comm, rc, err)) == LW_OK) {
         lw_comm_collect(comm, energies, all, 0);
@@ -184,7 +183,6 @@ static int take_energies(struct lw_job *job, struct lw_comm *comm, struct lw_err
             for (int f = 0; f < n; f++)
                 job->noise[c * n + f] = sqrt(variance_of(job, energies, own, c, f));
     }
-    lw_free(energies);
     return rc;
 }
 

@@ -198,13 +198,12 @@ int lw_weights_open(struct lw_comm *comm, const struct lw_options *given, const 
                     struct lw_job *job, struct lw_reader **out, struct lw_error *err)
 {
     struct lw_reader *map = NULL;
-    char *names = NULL;
+    LW_FREED char *names = NULL;
     if (!job->map)
         return LW_OK;
     const bool is_auto = strcmp(job->map, "auto") == 0;
     int rc = is_auto ? choose_beside(comm, input, &names, err) : LW_OK;
     rc = rc ? rc : open_files(comm, given, is_auto ? names : job->map, job, &map, err);
-    lw_free(names);
     if (rc || (rc = check(given, lw_reader_info(map), is_auto, job, err))) {
         lw_reader_close(map);
         return rc;

@@ -142,7 +142,7 @@ static void set_option(struct parse *parse)
         all += strlen(at);
     for (const char *at = parse->value; (at = strstr(at, "${")); at += 2)
         room += all;
-    char *const value = lw_alloc(room, "the value of an option", parse->err);
+    LW_FREED char *const value = lw_alloc(room, "the value of an option", parse->err);
     snprintf(origin, sizeof origin, "%.400s:%d: %s", parse->file->path, parse->value_line, parse->name);
     parse->code = value ? lw_expand_variables(parse->value, find_variable, parse->file, origin, value, room, parse->err)
                         : LW_ESYSTEM;
@@ -150,7 +150,6 @@ static void set_option(struct parse *parse)
         parse->code = lw_options_set(parse->options, parse->name, value, origin, parse->err);
     if (parse->code == LW_EUSAGE)
         parse->code = parse->err->code = LW_ECONFIG;
-    lw_free(value);
 }
 
 /* The ini_handler of inih, called for each line; it returns 1 for success. Continuation lines come with the name of the line they

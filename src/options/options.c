@@ -159,12 +159,10 @@ int lw_options_set(struct lw_options *options, const char *name, const char *tex
         text = value->option->fallback;
     if (!*text)
         return set_text(value, text, origin, err);
-    char *const copy = lw_alloc(strlen(text) + 1, "an option", err);
+    LW_FREED char *const copy = lw_alloc(strlen(text) + 1, "an option", err);
     if (!copy)
         return LW_ESYSTEM;
-    const int rc = set_parts(options, value, strcpy(copy, text), origin, err);
-    lw_free(copy);
-    return rc;
+    return set_parts(options, value, strcpy(copy, text), origin, err);
 }
 
 static void clear(struct lw_option_value *value)
@@ -274,14 +272,13 @@ static int parse_names(struct lw_options *options, const struct lw_option *optio
     int n = equals ? 1 : 0;
     while (!equals && *i + 1 + n < argc && !is_option(argv[*i + 1 + n]))
         n++;
-    char *const text = lw_words_join(n, equals ? single : argv + *i + 1, "an option", err);
+    LW_FREED char *const text = lw_words_join(n, equals ? single : argv + *i + 1, "an option", err);
     if (!text)
         return LW_ESYSTEM;
     *i += equals ? 0 : n;
     const int rc = text[0] || equals ? lw_options_set(options, option->name, text, origin, err)
                                      : lw_fail(err, LW_EUSAGE, "%s: the value is missing; give %s %s", origin, origin,
                                                placeholder(option));
-    lw_free(text);
     return rc;
 }
 
@@ -433,11 +430,10 @@ char *lw_options_resolved(const struct lw_options *options, const char *more, st
     bool is_whole = file != NULL;
     for (int i = 0; is_whole && i < options->n_values; i++)
         if (!options->values[i].option->within) {
-            char *const whole = whole_text(options, &options->values[i]);
+            LW_FREED char *const whole = whole_text(options, &options->values[i]);
             is_whole = whole != NULL;
             if (is_whole && *whole)
                 print_line(file, options->values[i].option->name, whole);
-            lw_free(whole);
         }
     if (file) {
         fputs(more, file);

@@ -150,21 +150,19 @@ int lw_expand_homes(const char *text, const char *home, const char *origin, char
     size_t n_homes = 0;
     for (const char *at = text; *at; at++)
         n_homes += *at == '~';
-    char *const word = lw_alloc(length, "an option", err), *const longer = lw_alloc(length + home_length, "an option", err);
+    LW_FREED char *const word = lw_alloc(length, "an option", err);
+    LW_FREED char *const longer = lw_alloc(length + home_length, "an option", err);
     char *const all = lw_alloc(2 * (length + n_homes * home_length), "an option", err), *end = all;
     int rc = word && longer && all ? LW_OK : LW_ESYSTEM;
     for (const char *at = text; rc == LW_OK && *at;) {
         at = lw_words_take(at, word, length);
         const bool is_list = word[0] == '@';        /* the word is @FILE, a file that lists inputs */
-        char *expanded;
+        LW_FREED char *expanded = NULL;
         if ((rc = lw_expand_home(word + is_list, home, origin, &expanded, err)))
             break;
         sprintf(longer, "%s%s", is_list ? "@" : "", expanded);
         end = lw_words_append(longer, all, end);
-        lw_free(expanded);
     }
-    lw_free(word);
-    lw_free(longer);
     if (rc == LW_OK)
         *out = all;
     else

@@ -152,13 +152,12 @@ void lw_samples_release(struct lw_samples *samples)
 static int read_sky(const struct lw_plot_subject *subject, struct lw_sky *sky, struct lw_error *err)
 {
     struct lw_error reason;
-    struct lw_said *const header = lw_alloc(sizeof *header, "attributes", err);
+    LW_FREED struct lw_said *const header = lw_alloc(sizeof *header, "attributes", err);
     const int rc = header ? lw_notes_collect(&subject->info, header, err) : LW_ESYSTEM;
     if (rc == LW_OK && lw_sky_open(header, sky, &reason) != LW_OK) {
         lw_log_warn("%.400s: its coordinates of the sky are not drawn: %s", subject->name, reason.message);
         lw_sky_close(sky);
     }
-    lw_free(header);
     return rc;
 }
 

@@ -98,14 +98,13 @@ static int gather(struct lw_plot *plot, struct lw_samples *images, struct lw_sho
     if (plot->is_log && shown->show == LW_SHOW_EXTREME)
         shown->show = LW_SHOW_RMS;
     const int64_t n = (int64_t)raster->n_rows * raster->n_columns;
-    double *const values = lw_alloc_array(n, sizeof *values, "the picture", err);
+    LW_FREED double *const values = lw_alloc_array(n, sizeof *values, "the picture", err);
     if (!values)
         return LW_ESYSTEM;
     for (int64_t i = 0; i < n; i++)
         values[i] = shown_value(plot, shown, i);
     shown->colours = lw_colours_choose(values, n, plot->is_log);
     lw_plot_limit(plot, &shown->colours);
-    lw_free(values);
     write_data(plot, shown);
     lw_graticule_make(&shown->graticule, &images->panels, &plot->script);
     return LW_OK;

@@ -74,8 +74,8 @@ static int compare_texts(const void *a, const void *b) { return strcmp(*(char *c
 static int check_names(const struct each *each, struct lw_error *err)
 {
     const int64_t n = each->groups.n;
-    char *const names = lw_alloc_array(n, LW_MAX_PATH, "the names of results", err);
-    char **const order = lw_alloc_array(n, sizeof *order, "the names of results", err);
+    LW_FREED char *const names = lw_alloc_array(n, LW_MAX_PATH, "the names of results", err);
+    LW_FREED char **const order = lw_alloc_array(n, sizeof *order, "the names of results", err);
     int rc = names && order ? LW_OK : LW_ESYSTEM;
     int64_t i = 0;
     for (const char *group = lw_names_next(&each->groups, NULL); rc == LW_OK && group;
@@ -89,8 +89,6 @@ static int check_names(const struct each *each, struct lw_error *err)
         if (strcmp(order[i - 1], order[i]) == 0)
             rc = lw_fail(err, LW_EUSAGE, "two inputs would have the same result, %s, because their files have the same name: run "
                          "their folders one by one, each with its own --output", order[i]);
-    lw_free(names);
-    lw_free(order);
     return rc;
 }
 
@@ -467,7 +465,7 @@ static int plan_part(const struct each *each, const struct lw_job_ops *ops, stru
     /* A trial (--measure) writes into the results' folder, so that a missing folder is made first and removed at the end. */
     const bool is_new = lw_options_flag(options, "measure") && !each->is_pattern && lw_comm_rank(each->comm) == 0 &&
                         access(each->output, F_OK) != 0;
-    struct input *const inputs = list_inputs(each, bytes, err);
+    LW_FREED struct input *const inputs = list_inputs(each, bytes, err);
     int rc = inputs ? LW_OK : LW_ESYSTEM;
     rc = lw_comm_agree(each->comm, rc == LW_OK && is_new ? make_folder(each, err) : rc, err);
     if (rc == LW_OK)
@@ -476,14 +474,13 @@ static int plan_part(const struct each *each, const struct lw_job_ops *ops, stru
         print_totals(&totals);
     if (is_new)
         rmdir(each->output);
-    lw_free(inputs);
     return rc ? rc : sum_up(&totals.tally, "planned", err);
 }
 
 int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct lw_error *err)
 {
     struct each each;
-    double *bytes = NULL;
+    LW_FREED double *bytes = NULL;
     lw_shield_keep();
     int rc = open_each(comm, ops, options, &each, &bytes, err);
     if (rc == LW_OK && lw_comm_rank(comm) == 0)
@@ -491,7 +488,6 @@ int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_o
                each.end - each.begin);
     if (rc == LW_OK)
         rc = plan_part(&each, ops, options, bytes, err);
-    lw_free(bytes);
     close_each(&each);
     return rc;
 }

@@ -55,7 +55,7 @@ static int settle(struct lw_engine *engine, const struct rank_device *all, int s
 int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_share, struct lw_error *err)
 {
     const int size = lw_comm_size(comm);
-    struct rank_device *const all = lw_alloc_array(size, sizeof *all, "the ranks' devices", err);
+    LW_FREED struct rank_device *const all = lw_alloc_array(size, sizeof *all, "the ranks' devices", err);
     int rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err);
     if (rc == LW_OK) {
         const struct rank_device mine = describe(comm, engine);
@@ -67,6 +67,5 @@ int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_s
         rc = engine->device_id[0] ? settle(engine, all, size, may_share, err) : LW_OK;
         rc = lw_comm_agree(comm, rc, err);
     }
-    lw_free(all);
     return rc;
 }

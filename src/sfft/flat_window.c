@@ -131,16 +131,14 @@ int lw_sfft_window_create(const struct lw_sfft_window_spec *spec, struct lw_sfft
     const int64_t half = lw_sfft_window_half(spec);
     const double decibels = -20 * log10(spec->tolerance), alpha = 0.1102 * (decibels - 8.7);
     const double box_half = spec->reach - (decibels - 7.95) / (2 * 14.36) / spec->length;
-    double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
+    LW_FREED double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
     if (!factor)
         return LW_ESYSTEM;
     for (int64_t i = 0; i <= half; i++) {
         const double place = (double)i / (double)(half + 1);
         factor[i] = bessel(alpha * sqrt(1 - place * place));
     }
-    const int rc = lw_sfft_window_create_of(spec, box_half, factor, out, err);
-    lw_free(factor);
-    return rc;
+    return lw_sfft_window_create_of(spec, box_half, factor, out, err);
 }
 
 void lw_sfft_window_destroy(struct lw_sfft_window *window)

@@ -104,7 +104,7 @@ int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, st
     const struct lw_sfft_stage *const stage = &layout->stages[0];
     const double complex *const x = (const double complex *)samples;
     const int64_t n_buckets = stage->spec.n_buckets, half = stage->window->half, n_samples = lw_sfft_stage_samples(stage);
-    double complex *const folded = lw_alloc_array(2 * n_buckets, sizeof *folded, "the buckets of a probe", err);
+    LW_FREED double complex *const folded = lw_alloc_array(2 * n_buckets, sizeof *folded, "the buckets of a probe", err);
     if (!folded)
         return LW_ESYSTEM;
     double complex *const parts = folded + n_buckets;
@@ -114,7 +114,6 @@ int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, st
         folded[lw_mod(i, n_buckets)] += stage->window->taps[i + half] * x[i + half];
     split(folded, n_buckets, parts);
     const int64_t count = measure_energies(layout, parts, energies);
-    lw_free(folded);
     double sum = 0;
     for (int64_t i = 0; i < n_samples; i++)
         sum += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);

@@ -48,7 +48,7 @@ static int digit(const struct lw_sfft_wanted *wanted, int64_t first, int shift)
 static int sort(struct lw_sfft_samples *samples, int64_t first, int64_t end, struct lw_error *err)
 {
     struct lw_sfft_wanted *from = samples->wanted;
-    struct lw_sfft_wanted *to = lw_alloc_array(samples->count, sizeof *to, "the list of samples", err);
+    LW_FREED struct lw_sfft_wanted *to = lw_alloc_array(samples->count, sizeof *to, "the list of samples", err);
     if (!to)
         return LW_ESYSTEM;
     for (int shift = 0; (end - first - 1) >> shift > 0; shift += DIGIT_BITS) {
@@ -64,7 +64,6 @@ static int sort(struct lw_sfft_samples *samples, int64_t first, int64_t end, str
         from = sorted;
     }
     samples->wanted = from;
-    lw_free(to);
     return LW_OK;
 }
 

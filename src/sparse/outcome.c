@@ -262,13 +262,12 @@ static int create(struct lw_sparse *run, struct lw_error *err)
 int lw_sparse_write(struct lw_sparse *run, struct lw_error *err)
 {
     const double start = lw_now();
-    void *const buffer = lw_alloc((size_t)lw_sparse_table_bytes(run), "rows of the table", err);
+    LW_FREED void *const buffer = lw_alloc((size_t)lw_sparse_table_bytes(run), "rows of the table", err);
     int rc = lw_comm_agree(run->setup.comm, buffer ? LW_OK : LW_ESYSTEM, err);
     if (rc == LW_OK)
         rc = create(run, err);
     if (rc == LW_OK)
         rc = write_tables(run, buffer, err);
-    lw_free(buffer);
     run->report.seconds[LW_SPARSE_WRITE] += lw_now() - start;
     return rc;
 }

@@ -58,11 +58,10 @@ static int64_t samples_of(const struct lw_verify *verify) { return request_of(ve
 static int look_at_table(struct lines *lines, struct lw_error *err)
 {
     static const char *const least[LEAST_COLUMNS] = {"channel", "index", "re", "im"};
-    struct lw_notes *notes;
+    LW_FREED struct lw_notes *notes = NULL;
     const int rc = lw_verify_read_notes(lines->verify, "/spectrum", &notes, err);
     lines->n_rows = rc == LW_OK ? notes->n_rows : 0;
     lines->has_fractions = rc == LW_OK && lw_notes_have_columns(notes, fraction_column);
-    lw_free(notes);
     memcpy(lines->columns, least, sizeof least);
     lines->n_columns = LEAST_COLUMNS;
     if (lines->has_fractions)
@@ -310,8 +309,8 @@ static int check_lines(struct lines *lines, struct lw_verify_row *report, struct
     view.max_axis = lw_min64(BLOCK, samples_of(lines->verify));
     view.max_channels = 1;
     view.chunks = LW_CHUNKS_IN_PLACE;
-    void *const raw = lw_alloc_array(BLOCK, lw_type_bytes(lines->verify->job.op.input), "samples", err);
-    double complex *const x = lw_alloc_array(BLOCK, sizeof *x, "samples", err);
+    LW_FREED void *const raw = lw_alloc_array(BLOCK, lw_type_bytes(lines->verify->job.op.input), "samples", err);
+    LW_FREED double complex *const x = lw_alloc_array(BLOCK, sizeof *x, "samples", err);
     int rc = raw && x ? lw_reader_select(lines->verify->reader, &view, err) : LW_ESYSTEM;
     int64_t end = 0;
     for (int64_t begin = 0; begin < lines->n && rc == LW_OK; begin = end) {
@@ -321,8 +320,6 @@ static int check_lines(struct lines *lines, struct lw_verify_row *report, struct
             ;
         rc = check_channel(lines, begin, end, raw, x, report, err);
     }
-    lw_free(raw);
-    lw_free(x);
     return rc;
 }
 

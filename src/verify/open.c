@@ -120,14 +120,13 @@ static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
 static int take_numbers(struct lw_verify *verify, const char *path, double *values, int64_t n, struct lw_error *err)
 {
     struct lw_dataset_info info;
-    double *numbers = NULL;
+    LW_FREED double *numbers = NULL;
     int rc = lw_reader_read_numbers(verify->comm, lw_verify_name(verify, path).text, 3, &info, &numbers, err);
     const int64_t found = rc ? 0 : lw_product64(info.dims, info.n_dims);
     if (rc == LW_OK && (found != n || info.type.is_complex))
         rc = lw_fail(err, LW_EDATA, "%s of the result has %" PRId64 " numbers instead of %" PRId64, path, found, n);
     if (rc == LW_OK)
         memcpy(values, numbers, (size_t)n * sizeof *values);
-    lw_free(numbers);
     return lw_comm_agree(verify->comm, rc, err);
 }
 

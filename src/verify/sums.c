@@ -148,8 +148,8 @@ static int compare_sums(struct lw_verify *verify, const struct mapped *mapped, c
 {
     const struct lw_block all = {.count = array->shape.n_outputs, .n_channels = array->shape.n_channels};
     const char *const data = place_of(mapped, array->notes), *const stored = place_of(mapped, array->sums);
-    uint64_t *const sums = lw_alloc_array(array->n_sums, sizeof *sums, "checksums", err);
-    char *const gather = lw_alloc((size_t)(lw_pool_threads(verify->pool) * LW_SUMS_GATHER_BYTES), "checksums", err);
+    LW_FREED uint64_t *const sums = lw_alloc_array(array->n_sums, sizeof *sums, "checksums", err);
+    LW_FREED char *const gather = lw_alloc((size_t)(lw_pool_threads(verify->pool) * LW_SUMS_GATHER_BYTES), "checksums", err);
     const int rc = sums && gather ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK)
         lw_sums_of_block(&array->shape, &all, data, gather, verify->pool, sums);
@@ -160,8 +160,6 @@ static int compare_sums(struct lw_verify *verify, const struct mapped *mapped, c
             place_sum(array, i, where);
         lw_verify_count(report, is_same ? 0 : INFINITY, "%s", where);
     }
-    lw_free(sums);
-    lw_free(gather);
     return rc;
 }
 
@@ -188,7 +186,7 @@ static int check_array(struct lw_verify *verify, const struct mapped *mapped, co
 
 static int check_table(struct lw_verify *verify, const struct mapped *mapped, const char *path, struct lw_error *err)
 {
-    struct lw_notes *notes = NULL;
+    LW_FREED struct lw_notes *notes = NULL;
     const int rc = lw_verify_read_notes(verify, path, &notes, err);
     const char *const stored = rc == LW_OK ? lw_said_text(&notes->dataset, LW_WRITER_SUM) : "";
     const char *const rows = rc == LW_OK ? place_of(mapped, notes) : NULL;
@@ -199,7 +197,6 @@ static int check_table(struct lw_verify *verify, const struct mapped *mapped, co
         report->is_sums = true;
         lw_verify_count(report, strcmp(found, stored) == 0 ? 0 : INFINITY, "its %" PRId64 " rows", notes->n_rows);
     }
-    lw_free(notes);
     return rc;
 }
 

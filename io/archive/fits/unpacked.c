@@ -156,14 +156,13 @@ int lw_fits_begins(const char *file, bool *begins, struct lw_error *err)
     const int rc = lw_file_open_input(file, &fd, err);
     if (rc)
         return rc;
-    unsigned char *const head = lw_alloc(HEAD_BYTES + LEAST_ROOM, "the beginning of a file", err);
+    LW_FREED unsigned char *const head = lw_alloc(HEAD_BYTES + LEAST_ROOM, "the beginning of a file", err);
     unsigned char *const start = head ? head + HEAD_BYTES : NULL;
     const ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : 0;
     if (is_packed(head, n) && lw_gunzip_create(&gunzip, NULL) == LW_OK)
         lw_gunzip_member(gunzip, head, (size_t)n, (char *)start, LEAST_ROOM, &taken, &made);
     *begins = n >= FIRST_BYTES && (memcmp(head, first, FIRST_BYTES) == 0 || memcmp(start, first, FIRST_BYTES) == 0);
     lw_gunzip_destroy(gunzip);
-    lw_free(head);
     close(fd);
     return head ? LW_OK : LW_ESYSTEM;
 }

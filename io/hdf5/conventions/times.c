@@ -260,7 +260,7 @@ static bool take_list(struct list *list, const char *unit, struct lw_times *out,
 
 bool lw_times_read(hid_t file, const char *path, const char *unit, struct lw_times *out, struct lw_error *err)
 {
-    struct list *const list = lw_alloc(sizeof *list, "times", NULL);
+    LW_FREED struct list *const list = lw_alloc(sizeof *list, "times", NULL);
     *out = (struct lw_times){0};
     snprintf(out->path, sizeof out->path, "%s", path);
     bool done = false;
@@ -268,7 +268,6 @@ bool lw_times_read(hid_t file, const char *path, const char *unit, struct lw_tim
         done = read_list(list, err) && take_list(list, unit, out, err);
         H5Dclose(list->dataset);
     }
-    lw_free(list);
     return done;
 }
 

@@ -138,10 +138,9 @@ static int write_columns(hid_t file, const struct lw_result_file *result, const 
 
 int lw_columns_write(hid_t file, const struct lw_result_file *result, const struct lw_columns *columns, struct lw_error *err)
 {
-    char *const buffer = lw_alloc((size_t)BLOCK_ROWS * (LW_COLUMNS_MOST + 1) * 8, "columns of tables", err);
+    LW_FREED char *const buffer = lw_alloc((size_t)BLOCK_ROWS * (LW_COLUMNS_MOST + 1) * 8, "columns of tables", err);
     int rc = buffer ? LW_OK : LW_ESYSTEM;
     for (int t = 0; t < columns->n_tables && rc == LW_OK; t++)
         rc = write_columns(file, result, &columns->tables[t], buffer, err);
-    lw_free(buffer);
     return rc;
 }

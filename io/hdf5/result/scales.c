@@ -140,7 +140,7 @@ static int describe_values(hid_t dataset, const struct lw_writer_scale *scale, s
 int lw_scale_create(hid_t file, const char *name, const struct lw_writer_scale *scale, int64_t length, hid_t *out,
                     struct lw_error *err)
 {
-    void *const buffer = lw_alloc(CHUNK_VALUES * 8, "coordinates", err);
+    LW_FREED void *const buffer = lw_alloc(CHUNK_VALUES * 8, "coordinates", err);
     if (!buffer)
         return LW_ESYSTEM;
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
@@ -153,7 +153,6 @@ int lw_scale_create(hid_t file, const char *name, const struct lw_writer_scale *
     *out = make_dataset(file, name, stored_type(scale), length, creation);
     const int rc = *out < 0 ? lw_hdf5_fail(err, LW_EIO, "cannot create %s", name)
                             : write_values(*out, scale, length, buffer, name, err);
-    lw_free(buffer);
     if (rc && *out >= 0)
         H5Dclose(*out);
     return rc;

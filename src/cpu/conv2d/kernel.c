@@ -77,15 +77,13 @@ static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d 
                     struct lw_error *err)
 {
     const int64_t columns = shape->kernel_columns, n = shape->kernel_rows * columns, parts = n_parts(shape);
-    double *const taps = lw_alloc_array(n * parts, sizeof *taps, "the kernel", err);
+    LW_FREED double *const taps = lw_alloc_array(n * parts, sizeof *taps, "the kernel", err);
     if (!taps)
         return LW_ESYSTEM;
     for (int64_t i = 0; i < n * parts; i++)
         taps[i] = ldexp(c->kernel[(n - 1 - i / parts) * parts + i % parts], -exponent);
     const struct places at = {columns, 0, shape->window_stride, shape->width, shape->window_turned};
-    const int rc = make_terms(shape, taps, n, at, out, err);
-    lw_free(taps);
-    return rc;
+    return make_terms(shape, taps, n, at, out, err);
 }
 
 /* Bring the largest value near 1.
@@ -102,7 +100,7 @@ static int make_passes(const struct lw_conv2d_spec *c, const struct lw_cpu_shape
                        struct lw_error *err)
 {
     const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns, parts = n_parts(shape);
-    double *const column = lw_alloc_array(parts * (rows + columns), sizeof *column, "the kernel's factors", err);
+    LW_FREED double *const column = lw_alloc_array(parts * (rows + columns), sizeof *column, "the kernel's factors", err);
     if (!column)
         return LW_ESYSTEM;
     double *const row = column + parts * rows;
@@ -112,11 +110,8 @@ static int make_passes(const struct lw_conv2d_spec *c, const struct lw_cpu_shape
     /* the kernel's last tap multiplies the first pixel */
     const struct places down = {rows, (rows - 1) * shape->window_stride, 0, -shape->window_stride, shape->window_turned};
     const struct places across = {columns, (columns - 1) * shape->width, 0, -shape->width, shape->between_turned};
-    int rc = make_terms(shape, column, rows, down, &kernel->first, err);
-    if (rc == LW_OK)
-        rc = make_terms(shape, row, columns, across, &kernel->second, err);
-    lw_free(column);
-    return rc;
+    const int rc = make_terms(shape, column, rows, down, &kernel->first, err);
+    return rc ? rc : make_terms(shape, row, columns, across, &kernel->second, err);
 }
 
 /* ---- spectrum ------------------------------------------------------------------------------------------------------- */

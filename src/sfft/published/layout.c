@@ -13,8 +13,8 @@ static int fill_dolph_chebyshev(const struct lw_published_plan *plan, int64_t ha
 {
     const int64_t taps = 2 * half + 1;
     const double degree = 2 * (double)half, beta = cosh(acosh(1 / plan->window.tolerance) / degree);
-    double complex *const spectrum = lw_alloc_array(half + 1, sizeof *spectrum, "a window", err);
-    double *const values = lw_alloc_array(taps, sizeof *values, "a window", err);
+    LW_FREED double complex *const spectrum = lw_alloc_array(half + 1, sizeof *spectrum, "a window", err);
+    LW_FREED double *const values = lw_alloc_array(taps, sizeof *values, "a window", err);
     const fftw_iodim64 dims = {.n = taps, .is = 1, .os = 1};
     const fftw_plan plan_of_values = spectrum && values
                                          ? fftw_plan_guru64_dft_c2r(1, &dims, 0, NULL, spectrum, values, FFTW_ESTIMATE) : NULL;
@@ -31,15 +31,13 @@ static int fill_dolph_chebyshev(const struct lw_published_plan *plan, int64_t ha
             factor[i] = values[i];
     }
     fftw_destroy_plan(plan_of_values);
-    lw_free(spectrum);
-    lw_free(values);
     return rc;
 }
 
 static int create_window(const struct lw_published_plan *plan, struct lw_sfft_window **out, struct lw_error *err)
 {
     const int64_t half = lw_published_window_half(plan);
-    double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
+    LW_FREED double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
     int rc = factor ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK && plan->choice.window == LW_PUBLISHED_GAUSSIAN) {
         /* The Gaussian falls to the tolerance at its ends; its transform does so in frequency, at as many deviations. */
@@ -49,10 +47,7 @@ static int create_window(const struct lw_published_plan *plan, struct lw_sfft_wi
     } else if (rc == LW_OK) {
         rc = fill_dolph_chebyshev(plan, half, factor, err);
     }
-    if (rc == LW_OK)
-        rc = lw_sfft_window_create_of(&plan->window, plan->box_half, factor, out, err);
-    lw_free(factor);
-    return rc;
+    return rc ? rc : lw_sfft_window_create_of(&plan->window, plan->box_half, factor, out, err);
 }
 
 int lw_published_layout_create(const struct lw_published_plan *plan, int attempt, struct lw_published_layout **out,

@@ -91,7 +91,7 @@ static int read_channels(struct lw_comm *comm, const char *name, const struct lw
                          struct lw_error *err)
 {
     struct lw_dataset_info info;
-    double *numbers = NULL;
+    LW_FREED double *numbers = NULL;
     int rc = lw_reader_read_numbers(comm, name, 2, &info, &numbers, err);
     const int64_t n_channels = lw_op_inputs(&job->op, job->op.n_channels);
     if (rc == LW_OK && !(mask->channels = lw_alloc_array(n_channels, sizeof *numbers, "the mask", err)))
@@ -101,7 +101,6 @@ static int read_channels(struct lw_comm *comm, const char *name, const struct lw
         const unsigned char byte = is_packed ? (unsigned char)numbers[channel / 8] : 0;
         mask->channels[c] = is_packed ? bit_of(&byte, channel % 8) : numbers[channel];
     }
-    lw_free(numbers);
     return lw_comm_agree(comm, rc, err);
 }
 
@@ -191,7 +190,7 @@ static int read_series(struct lw_comm *comm, struct axis *axis, const char *file
                        struct lw_error *err)
 {
     struct lw_dataset_info info;
-    double *values = NULL;
+    LW_FREED double *values = NULL;
     int rc = lw_reader_read_numbers(comm, lw_name_of(file, quality->path).text, 2, &info, &values, err);
     if (rc == LW_OK &&
         (info.n_dims != 1 || info.type.is_complex || info.axis.scale == LW_TIME_UNKNOWN || info.axis.period.numerator <= 0))
@@ -202,7 +201,6 @@ static int read_series(struct lw_comm *comm, struct axis *axis, const char *file
         if (is_number && ((uint64_t)values[k] & quality->bits) == quality->bits)
             clear_bits(axis->doubtful, sample_from(axis, &info.axis, k), sample_from(axis, &info.axis, k + 1));
     }
-    lw_free(values);
     return rc;
 }
 

@@ -433,7 +433,7 @@ int lw_mesh_write(struct lw_comm *comm, struct lw_writer *writer, const struct l
     const int64_t end = lw_min64(begin + writing.share, writing.rows), most = writing.most;
     struct lw_write writes[2] = {0};
     int turn = 0, rc = LW_OK;
-    float *const rows = lw_alloc_array(2 * most * writing.columns, sizeof *rows, "rows of a map", err);
+    LW_FREED float *const rows = lw_alloc_array(2 * most * writing.columns, sizeof *rows, "rows of a map", err);
     if ((rc = lw_comm_agree(comm, rows ? LW_OK : LW_ESYSTEM, err)))
         return rc;
     for (int64_t image = 0; image < writing.product->mesh->n_channels; image++)
@@ -445,6 +445,5 @@ int lw_mesh_write(struct lw_comm *comm, struct lw_writer *writer, const struct l
         }
     for (int i = 0; i < 2; i++)
         end_rows(writer, &writes[i], &rc, err);
-    lw_free(rows);
     return lw_comm_agree(comm, rc, err);
 }
