@@ -300,7 +300,7 @@ static int slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *er
     if (rc)
         return rc;
     const struct lw_nan_report *const report = s->report;
-    const int64_t n_channels = slot->block.n_channels, width = op->plan.input_width;
+    const int64_t n_channels = lw_op_inputs(&op->spec, slot->block.n_channels), width = op->plan.input_width;
     const int64_t lowest = report->n_own ? (int64_t)~report->lowest_complement : 0;
     slot->is_out_of_range = report->out_of_range != 0;
     slot->loss = (struct lw_loss){(int64_t)report->n_saturated, (int64_t)report->n_nan};
@@ -336,6 +336,11 @@ static const struct lw_cuda_op_ops *const operations[] = {
     [LW_OP_CONV2D] = &lw_cuda_op_conv2d,
 };
 
+static const struct lw_cuda_op_ops *operation_of(const struct lw_op_spec *spec)
+{
+    return spec->kind == LW_OP_OLS && spec->ols.stacks ? &lw_cuda_op_stacks : operations[spec->kind];
+}
+
 static void describe(const struct lw_engine *engine, char *text, size_t size)
 {
     const struct lw_device *const device = lw_cuda_device_of(engine);
@@ -352,7 +357,7 @@ static void architecture(const struct lw_engine *engine, char *text, size_t size
 
 static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
-    return operations[spec->kind]->plan(lw_cuda_device_of(engine), spec, plan, err);
+    return operation_of(spec)->plan(lw_cuda_device_of(engine), spec, plan, err);
 }
 
 static struct lw_cuda_op_memory memory_of(const struct lw_engine *engine, const struct lw_op_spec *spec,
@@ -361,7 +366,7 @@ static struct lw_cuda_op_memory memory_of(const struct lw_engine *engine, const 
     struct lw_cuda_op_memory memory = {
         .count = count, .n_channels = n_channels, .slot = lw_op_slot_bytes(spec, plan, count, n_channels),
     };
-    operations[spec->kind]->measure(lw_cuda_device_of(engine), spec, plan, &memory);
+    operation_of(spec)->measure(lw_cuda_device_of(engine), spec, plan, &memory);
     return memory;
 }
 
@@ -412,7 +417,7 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
     if (!op)
         return LW_ESYSTEM;
-    op->ops = operations[spec->kind];
+    op->ops = operation_of(spec);
     op->device = lw_cuda_device_of(engine);
     op->spec = *spec;
     op->plan = *plan;

@@ -267,6 +267,8 @@ static int transform(struct lw_filler *filler, int n, cudaStream_t stream, void 
 static int put(const struct lw_filler *filler, const struct lw_filler_target *target, const void *bins, int64_t first, int n,
                cudaStream_t stream, struct lw_error *err)
 {
+    if (target->stacks)
+        return lw_cuda_check(lw_stack_put(target->shape, target->stacks, bins, first, n, stream), "ordering the filters", err);
     if (target->long_ols)
         return lw_long_ols_put(target->long_ols, bins, first, n, stream, err);
     return lw_cuda_check((cudaError_t)lw_cuda_ols_put(&filler->path.kernel, bins, first, n, target->bank, stream),
@@ -289,6 +291,8 @@ static cudaError_t spread(struct lw_filler *filler, const struct lw_filler_targe
         status = cudaMemsetAsync(filler->values, 0, (size_t)row * 16, stream);
     if (status == cudaSuccess)
         status = lw_cuda_spread(&given, n, delay_of(&filler->path), row, filler->values, stream);
+    if (status == cudaSuccess && target->stacks)
+        status = lw_stack_change(target->shape, target->stacks, filler->values, first, n, stream);
     if (status == cudaSuccess && folds)
         status = lw_cuda_spread_ends(&given, n, target->ends + first * end_taps * (ols->taps.type.is_complex ? 2 : 1), stream);
     return status;

@@ -11,6 +11,7 @@
 #include "base/linkage.h"
 #include "base/pool.h"
 #include "engine/engine.h"
+#include "gpu/array/stack.h"
 #include "gpu/ols/long/long.h"
 
 LW_C_BEGIN
@@ -27,6 +28,8 @@ struct lw_filler_target {
     void *bank;                     /* the kernel's bank, prepared; not used if there is long_ols */
     struct lw_long_ols *long_ols;   /* the long path; NULL if a kernel filters */
     double *ends;                   /* device: filters for the axis' two ends (lw_cuda_spread_ends); NULL: no folded derivative */
+    const struct lw_stack_shape *shape;     /* stacks (gpu/array/stack.h), which take the place of the kernel; else NULL */
+    const struct lw_stack_bank *stacks;
 };
 
 struct lw_filler;

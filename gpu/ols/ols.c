@@ -298,7 +298,9 @@ static int fill_bank(const struct lw_op *op, const struct lw_ols_state *ols, con
                      struct lw_error *err)
 {
     const struct lw_ols_spec *const spec = &op->spec.ols;
-    const struct lw_filler_target target = {ols->memory, ols->long_ols, lw_post_folds(spec->post) ? ols->ends : NULL};
+    const struct lw_filler_target target = {
+        .bank = ols->memory, .long_ols = ols->long_ols, .ends = lw_post_folds(spec->post) ? ols->ends : NULL,
+    };
     struct lw_filler *filler = NULL;
     void *memory = NULL;
     if (ols->filler)

@@ -1,0 +1,407 @@
+/* stack.cu - choice of a shape, filters, samples and windows of stacks; sums.cuh has the sums themselves. */
+#include "gpu/array/stack.h"
+
+#include "base/integers.h"
+#include "gpu/array/sums.cuh"
+
+#include <cfloat>
+
+/* ---- shapes --------------------------------------------------------------------------------------------------------- */
+
+/* A compiled transform, and picoseconds of its way back per point, with loads and additions. */
+struct Length {
+    int radix, outer;
+    double picoseconds;
+    StackKernels kernels;
+};
+
+template <int E, int P, int BLOCKS> static Length make_length(double picoseconds)
+{
+    using F = Transform<float, E, P, Team<E * P, 1>>;
+    return {E, P, picoseconds, {stack_segments<F>, stack_sums<F, BLOCKS>, F::SHARED_BYTES}};
+}
+
+static const Length lengths[] = {
+    make_length<16, 2, 16>(5.0), make_length<32, 1, 10>(4.0), make_length<32, 2, 6>(4.0), make_length<32, 4, 3>(4.5),
+    make_length<32, 8, 1>(6.0),
+};
+
+static int points_of(const Length &length) { return length.radix * length.radix * length.outer; }
+
+static lw_stack_shape shape_of(const Length &length, int64_t n_taps, int span)
+{
+    lw_stack_shape shape = {};
+    const int threads = length.radix * length.outer;
+    shape.segment = points_of(length);
+    shape.radix = length.radix;
+    shape.outer = length.outer;
+    shape.discard = static_cast<int>(lw_min64(lw_round_up(n_taps - 1, threads), shape.segment));
+    shape.hop = shape.segment - shape.discard;
+    shape.tile = 2 * shape.hop;
+    shape.span = span;
+    shape.walk = 16;
+    shape.abreast = 48;
+    return shape;
+}
+
+static const Length &length_for(const lw_stack_shape &shape)
+{
+    int i = 0;
+    while (points_of(lengths[i]) != shape.segment)
+        i++;
+    return lengths[i];
+}
+
+static int64_t shared_of(const Length &length, const lw_stack_shape &shape)
+{
+    return length.kernels.shared_bytes + (int64_t(shape.tile) + shape.span) * int64_t(sizeof(float));
+}
+
+/* Return the most samples between two delays of a filter. */
+static int64_t span_of(const lw_shifts &stacks)
+{
+    int64_t span = 0;
+    for (int64_t f = 0; f < stacks.n; f++) {
+        int64_t least = INT32_MAX, most = INT32_MIN;
+        for (int64_t i = f * stacks.n_inputs; i < (f + 1) * stacks.n_inputs; i++) {
+            if (lw_shifts_weight(&stacks, 0, i) == 0)
+                continue;
+            least = lw_min64(least, stacks.delays[i]);
+            most = lw_max64(most, stacks.delays[i]);
+        }
+        span = lw_max64(span, most - least);
+    }
+    return span;
+}
+
+double lw_stack_seconds(const struct lw_stack_shape *shape)
+{
+    return length_for(*shape).picoseconds * 1e-12 * shape->segment / shape->tile;
+}
+
+int lw_stack_choose(const struct lw_op_spec *spec, int shared_bytes, struct lw_stack_shape *out, struct lw_error *err)
+{
+    const int64_t span = span_of(*spec->ols.stacks);
+    double cheapest = DBL_MAX;
+    int64_t fewest = INT64_MAX;
+    for (const Length &length : lengths) {
+        const lw_stack_shape shape = shape_of(length, spec->ols.n_taps, static_cast<int>(lw_min64(span, 1 << 28)));
+        if ((spec->ols.segment > 0 && spec->ols.segment != shape.segment) || shape.hop <= 0)
+            continue;
+        fewest = lw_min64(fewest, shared_of(length, shape));
+        const int64_t n = spec->n_outputs > 0 ? spec->n_outputs : INT64_MAX / 2;
+        const double cost = lw_stack_seconds(&shape) * static_cast<double>(lw_divide_up(n, shape.tile)) * shape.tile;
+        if (shared_of(length, shape) > shared_bytes || cost >= cheapest)
+            continue;
+        cheapest = cost;
+        *out = shape;
+    }
+    if (cheapest < DBL_MAX)
+        return LW_OK;
+    if (fewest < INT64_MAX)
+        return lw_fail(err, LW_ECONFIG, "--engine cuda stacks channels whose delays differ by less than %lld samples: choose "
+                       "--engine cpu", (long long)((shared_bytes - fewest) / int64_t(sizeof(float)) + span + 1));
+    return lw_fail(err, LW_ECONFIG, "--engine cuda stacks filters of at most %d taps in segments of 512 to %d points: choose "
+                   "--engine cpu, or another --segment", points_of(lengths[4]) / 2, points_of(lengths[4]));
+}
+
+/* ---- filters -------------------------------------------------------------------------------------------------------- */
+
+static constexpr int block_threads = 256;
+
+int64_t lw_stack_powers_bytes(const struct lw_stack_shape *shape)
+{
+    return powers_of(shape->radix, shape->outer) * int64_t(sizeof(float2));
+}
+
+cudaError_t lw_stack_prepare(const struct lw_stack_shape *shape, const struct lw_stack_bank *bank, cudaStream_t stream)
+{
+    fill_powers(static_cast<float2 *>(bank->powers), shape->radix, shape->outer, stream);
+    return cudaGetLastError();
+}
+
+/* Return the sum over the block's threads; the order of additions is fixed. shared: [block_threads] doubles */
+__device__ static double sum_of_block(double x, double *shared)
+{
+    const int t = threadIdx.x;
+    __syncthreads();
+    shared[t] = x;
+    for (int n = block_threads / 2; n > 0; n /= 2) {
+        __syncthreads();
+        if (t < n)
+            shared[t] += shared[t + n];
+    }
+    __syncthreads();
+    return shared[0];
+}
+
+__device__ static double largest_of_block(double x, double *shared)
+{
+    const int t = threadIdx.x;
+    __syncthreads();
+    shared[t] = x;
+    for (int n = block_threads / 2; n > 0; n /= 2) {
+        __syncthreads();
+        if (t < n)
+            shared[t] = fmax(shared[t], shared[t + n]);
+    }
+    __syncthreads();
+    return shared[0];
+}
+
+/* One block normalizes a row: three passes take off the mean, so that what rounding leaves of it is taken off, too. */
+static __global__ void __launch_bounds__(block_threads)
+    normalize_taps(double2 *values, int64_t row, int n_taps, lw_normalize normalize, float *taps)
+{
+    __shared__ double shared[block_threads];
+    double2 *const h = values + blockIdx.x * row;
+    const int t = threadIdx.x;
+    double level = n_taps > 0 ? h[0].x : 0;     /* equal taps give exactly 0 */
+    __syncthreads();
+    for (int pass = 0; pass < 3 && normalize == LW_NORMALIZE_DEMEANED; pass++) {
+        double sum = 0;
+        for (int m = t; m < n_taps; m += block_threads)
+            sum += h[m].x -= level;
+        level = sum_of_block(sum, shared) / n_taps;
+    }
+    double largest = 0, energy = 0;
+    for (int m = t; m < n_taps; m += block_threads)
+        largest = fmax(largest, fabs(h[m].x));
+    largest = largest_of_block(largest, shared);
+    for (int m = t; m < n_taps && largest > 0; m += block_threads)
+        energy += h[m].x / largest * (h[m].x / largest);
+    energy = sum_of_block(energy, shared);
+    for (int m = t; m < n_taps; m += block_threads) {
+        h[m].x = largest > 0 ? h[m].x / largest / sqrt(energy) : 0;
+        taps[blockIdx.x * int64_t(n_taps) + m] = static_cast<float>(h[m].x);
+    }
+}
+
+cudaError_t lw_stack_change(const struct lw_stack_shape *shape, const struct lw_stack_bank *bank, void *values, int64_t first,
+                            int n, cudaStream_t stream)
+{
+    if (bank->normalize != LW_NORMALIZE_NONE)
+        normalize_taps<<<static_cast<unsigned>(n), block_threads, 0, stream>>>(
+            static_cast<double2 *>(values), shape->segment, static_cast<int>(bank->n_taps), bank->normalize,
+            bank->taps + first * bank->n_taps);
+    return cudaGetLastError();
+}
+
+/* One block puts a row: thread t's value m is bin outer (t mod radix) + t / radix + T m, and values m and m + 1 of a thread are
+ * adjacent (gpu/device/fft.cuh). */
+static __global__ void __launch_bounds__(block_threads)
+    put_bins(const double2 *bins, int radix, int outer, float2 *spectra, float *peaks)
+{
+    __shared__ double shared[block_threads];
+    const int threads = radix * outer, n_points = radix * threads;
+    const int64_t row = blockIdx.x * int64_t(n_points);
+    double largest = 0;
+    for (int i = threadIdx.x; i < n_points; i += block_threads) {
+        const int m = i / (2 * threads) * 2 + i % 2, t = i / 2 % threads;
+        const double2 bin = bins[row + outer * (t % radix) + t / radix + threads * m];
+        spectra[row + i] = {float(bin.x / n_points), float(bin.y / n_points)};
+        largest = fmax(largest, bin.x * bin.x + bin.y * bin.y);
+    }
+    largest = largest_of_block(largest, shared);
+    if (threadIdx.x == 0)
+        peaks[blockIdx.x] = static_cast<float>(sqrt(largest));
+}
+
+cudaError_t lw_stack_put(const struct lw_stack_shape *shape, const struct lw_stack_bank *bank, const void *bins, int64_t first,
+                         int n, cudaStream_t stream)
+{
+    float2 *const spectra = static_cast<float2 *>(bank->spectra) + first * shape->segment;
+    if (!bins)
+        return cudaMemsetAsync(spectra, 0, size_t(n) * size_t(shape->segment) * sizeof(float2), stream);
+    put_bins<<<static_cast<unsigned>(n), block_threads, 0, stream>>>(static_cast<const double2 *>(bins), shape->radix, shape->outer,
+                                                                     spectra, bank->peaks + first);
+    return cudaGetLastError();
+}
+
+/* ---- windows -------------------------------------------------------------------------------------------------------- */
+
+static constexpr int median_of = 65;        /* windows that a tile's median is taken of, at even distances */
+
+struct Windows {
+    StackInput input;
+    float *gains, *rms, *most;
+    int n_tiles, tile;
+    lw_normalize normalize;
+};
+
+/* Return the energy of the samples of a window, less their mean if `is_demeaned`, in two passes that subtract nothing from sums.
+ * is_spoilt: set if a sample is not finite, and so counts as zero */
+template <class Stored>
+__device__ static double energy_of(const StackInput &in, int channel, int64_t position, bool is_demeaned, bool &is_spoilt)
+{
+    double level = 0, squares = 0;
+    if (is_demeaned) {
+        double sum = 0;
+        const double first = sample_of<Stored>(in, channel, position, is_spoilt);       /* equal samples give exactly 0 */
+        for (int m = 0; m < in.n_taps; m++)
+            sum += sample_of<Stored>(in, channel, position + m, is_spoilt) - first;
+        level = first + sum / in.n_taps;
+    }
+    for (int m = 0; m < in.n_taps; m++) {
+        const double d = sample_of<Stored>(in, channel, position + m, is_spoilt) - level;
+        squares = fma(d, d, squares);
+    }
+    return squares;
+}
+
+/* Return the median of windows at even distances among the first n energies. Each of the first threads ranks one of them. */
+__device__ static double median_energy(const double *energies, int n, double *median)
+{
+    const int t = threadIdx.x, count = min(n, median_of);
+    __syncthreads();
+    if (t < count) {
+        const double own = energies[int64_t(t) * n / count];
+        int rank = 0;
+        for (int i = 0; i < count; i++) {
+            const double other = energies[int64_t(i) * n / count];
+            rank += other < own || (other == own && i < t);
+        }
+        if (rank == count / 2)
+            *median = own;
+    }
+    __syncthreads();
+    return *median;
+}
+
+/* One block finds the gains of a tile. */
+template <class Stored> static __global__ void __launch_bounds__(block_threads) find_gains(Windows w)
+{
+    extern __shared__ __align__(128) unsigned char memory[];
+    double *const scratch = reinterpret_cast<double *>(memory), *const energies = scratch + block_threads;
+    const int tile = blockIdx.x, channel = blockIdx.y, t = threadIdx.x;
+    const int64_t number = int64_t(channel) * w.n_tiles + tile, first = int64_t(tile) * w.tile;
+    float *const gains = w.gains + number * w.tile;
+    double most = 0;
+    for (int i = t; i < w.tile; i += block_threads) {
+        bool is_spoilt = false;
+        energies[i] = energy_of<Stored>(w.input, channel, first + i, w.normalize == LW_NORMALIZE_DEMEANED, is_spoilt);
+        if (w.input.propagates && is_spoilt)
+            energies[i] = -1;
+    }
+    const int64_t whole = w.input.n_samples - w.input.n_taps + 1 - first;
+    const int n_whole = static_cast<int>(whole < 1 ? 1 : whole < w.tile ? whole : w.tile);
+    const double least = w.normalize == LW_NORMALIZE_NONE ? 0 : LW_NORMALIZE_LEAST * median_energy(energies, n_whole, scratch);
+    for (int i = t; i < w.tile; i += block_threads) {
+        const double energy = energies[i];
+        const double gain = w.normalize == LW_NORMALIZE_NONE ? 1 : energy > least ? 1 / sqrt(energy) : 0;
+        gains[i] = energy == -1 ? CUDART_NAN_F : static_cast<float>(gain);
+        most = fmax(most, energy == -1 ? 0 : gain);
+    }
+    most = largest_of_block(most, scratch);
+    if (t == 0) {
+        w.most[number] = static_cast<float>(most);
+        if (w.normalize == LW_NORMALIZE_NONE)
+            w.rms[number] = 0;
+    }
+}
+
+static StackInput input_of(const lw_stack_bank &bank, const lw_stack_block &block)
+{
+    return {block.input, block.is_slow ? bank.n_inputs : 1, block.is_slow ? 1 : block.n_samples, block.n_samples,
+            static_cast<int>(bank.n_taps), block.propagates};
+}
+
+int64_t lw_stack_tiles(const struct lw_stack_shape *shape, int64_t n_positions) { return lw_divide_up(n_positions, shape->tile); }
+
+cudaError_t lw_stack_load(const struct lw_stack_shape *shape, const struct lw_stack_bank *bank, const struct lw_stack_block *block,
+                          cudaStream_t stream)
+{
+    const Length &length = length_for(*shape);
+    const dim3 grid(static_cast<unsigned>(block->n_tiles), static_cast<unsigned>(bank->n_inputs));
+    const StackSegments segments = {input_of(*bank, *block), block->type.scalar, static_cast<const float2 *>(bank->powers),
+                                    static_cast<float2 *>(block->spectra), block->rms, &block->report->flag, block->n_tiles,
+                                    shape->discard, shape->hop, bank->normalize == LW_NORMALIZE_DEMEANED};
+    const Launch transform = {grid, shape->radix * shape->outer, length.kernels.shared_bytes, stream};
+    cudaError_t status = allow_and_launch(transform, length.kernels.segments, segments);
+    if (status != cudaSuccess)
+        return status;
+    const Windows windows = {segments.input, block->gains, block->rms, block->most, block->n_tiles, shape->tile, bank->normalize};
+    const Launch launch = {grid, block_threads, (block_threads + int64_t(shape->tile)) * int64_t(sizeof(double)), stream};
+    with_stored(block->type.scalar, [&](auto stored) { status = allow_and_launch(launch, find_gains<decltype(stored)>, windows); });
+    return status;
+}
+
+/* ---- sums in double ------------------------------------------------------------------------------------------------- */
+
+/* Return what the sums have left out of output o of a filter. */
+template <class Stored> __device__ static double left_out(const StackSums &a, const StackInput &in, int filter, int64_t o)
+{
+    const int n = a.counts[filter].n;
+    double sum = 0;
+    for (int k = 0; k < n; k++) {
+        const lw_stack_term term = a.terms[int64_t(filter) * a.n_inputs + k];
+        const int64_t position = a.first + o + term.delay, tiles = int64_t(term.channel) * a.n_tiles;
+        const int64_t row = row_of(a, filter, term.channel);
+        const float gain = a.gains[tiles * a.tile + position];
+        if (!(gain * a.rms[tiles + position / a.tile] >= limit_of(a.peaks[row])))
+            continue;
+        const float *const taps = a.taps + row * in.n_taps + in.n_taps - 1;
+        bool met = false;
+        const double level = a.is_demeaned ? sample_of<Stored>(in, term.channel, position, met) : 0;
+        double y = 0;
+        for (int m = 0; m < in.n_taps; m++)
+            y = fma(double(taps[-m]), sample_of<Stored>(in, term.channel, position + m, met) - level, y);
+        sum += y * double(gain) * double(term.weight);
+    }
+    return sum;
+}
+
+/* Add this to the outputs of filter blockIdx.x. */
+template <class Stored> static __global__ void __launch_bounds__(block_threads) add_left_out(StackSums a, StackInput in)
+{
+    const int64_t stride = int64_t(gridDim.y) * block_threads;
+    if (!a.touched[blockIdx.x])
+        return;
+    for (int64_t o = int64_t(blockIdx.y) * block_threads + threadIdx.x; o < a.count; o += stride)
+        a.series[blockIdx.x * a.count + o] += float(left_out<Stored>(a, in, a.filter + int(blockIdx.x), o));
+}
+
+cudaError_t lw_stack_sum(const struct lw_stack_shape *shape, const struct lw_stack_bank *bank, const struct lw_stack_block *block,
+                         const struct lw_stack_piece *piece, cudaStream_t stream)
+{
+    const Length &length = length_for(*shape);
+    StackSums a = {};
+    a.powers = static_cast<const float2 *>(bank->powers);
+    a.spectra = static_cast<const float2 *>(block->spectra);
+    a.bank = static_cast<const float2 *>(bank->spectra);
+    a.gains = block->gains;
+    a.rms = block->rms;
+    a.most = block->most;
+    a.peaks = bank->peaks;
+    a.taps = bank->taps;
+    a.terms = bank->terms;
+    a.counts = bank->counts;
+    a.series = piece->series;
+    a.touched = piece->touched;
+    a.first = piece->first;
+    a.count = piece->count;
+    a.filter = piece->filter;
+    a.n_filters = piece->n_filters;
+    a.n_inputs = bank->n_inputs;
+    a.n_tiles = block->n_tiles;
+    a.discard = shape->discard;
+    a.hop = shape->hop;
+    a.tile = shape->tile;
+    a.own_taps = bank->own_taps;
+    a.is_demeaned = bank->normalize == LW_NORMALIZE_DEMEANED;
+    a.plan_walks(shape->walk, shape->abreast);
+    const Launch launch = {dim3(static_cast<unsigned>(a.n_filters * a.n_walks)), shape->radix * shape->outer,
+                           shared_of(length, *shape), stream};
+    cudaError_t status = cudaMemsetAsync(piece->touched, 0, size_t(piece->n_filters) * sizeof *piece->touched, stream);
+    if (status == cudaSuccess)
+        status = allow_and_launch(launch, length.kernels.sums, a);
+    if (status != cudaSuccess || bank->normalize == LW_NORMALIZE_NONE)
+        return status;
+    const int64_t parts = lw_min64(lw_divide_up(a.count, block_threads), 65535);
+    const dim3 grid(static_cast<unsigned>(a.n_filters), static_cast<unsigned>(parts));
+    const StackInput input = input_of(*bank, *block);
+    with_stored(block->type.scalar, [&](auto stored) {
+        add_left_out<decltype(stored)><<<grid, block_threads, 0, stream>>>(a, input);
+    });
+    return cudaGetLastError();
+}

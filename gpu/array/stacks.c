@@ -1,0 +1,461 @@
+/* stacks.c - overlap-save operations with stacks (signal/array.h) on the CUDA engine: memory, and the steps of a block:
+ *
+ *     input -> NaN to zero -> spectra, gains -> for each piece: sums of filters -> converted, thinned out -> series
+ *                                                                              \-> crossings, best filter, block statistics
+ *
+ * A piece is as many filters as a buffer has room for. Crossings are looked for piece by piece; other products need all filters. */
+#include "base/integers.h"
+#include "base/memory.h"
+#include "gpu/array/stack.h"
+#include "gpu/device/convert.h"
+#include "gpu/host/arena.h"
+#include "gpu/host/error.h"
+#include "gpu/host/op.h"
+#include "gpu/ols/ols.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define SERIES_BYTES ((int64_t)1 << 30)     /* bytes of a piece's series that keep a device busy */
+
+struct stacks {
+    struct lw_stack_shape shape;
+    struct lw_stack_bank bank;
+    void *memory;                           /* device: the bank, then `scales`, `strengths` and `filling` */
+    void *scales, *strengths, *filling;
+    struct lw_filler *filler;               /* takes other filters later, in `filling`; NULL: these filters stay */
+    struct lw_stack_term *host_terms;       /* [n_filters][inputs], then counts [n_filters] */
+    void *host_scales;
+};
+
+static int64_t inputs_of(const struct lw_op_spec *spec) { return spec->ols.stacks->n_inputs; }
+
+static unsigned wanted(const struct lw_op_spec *spec) { return lw_search_products(&spec->ols.search); }
+
+static int64_t rows_per_filter(const struct lw_op_spec *spec) { return spec->ols.own_taps ? inputs_of(spec) : 1; }
+
+/* ---- plan -------------------------------------------------------------------------------------------------------- */
+
+static int refuse(const struct lw_op_spec *spec, struct lw_error *err)
+{
+    const char *const what = spec->input.is_complex || spec->ols.taps_complex ? "complex samples or taps"
+                             : spec->precision != LW_SINGLE                  ? "double precision"
+                             : spec->ols.post.kind != LW_POST_NONE || lw_post_rate(spec->ols.post) > 1 ? "--post or interpolation"
+                                                                                                      : NULL;
+    return what ? lw_fail(err, LW_ECONFIG, "--engine cuda cannot make stacks of %s: choose --engine cpu", what) : LW_OK;
+}
+
+static int plan_stacks(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
+{
+    struct lw_stack_shape shape;
+    int rc;
+    if ((rc = refuse(spec, err)) || (rc = lw_stack_choose(spec, device->shared_bytes, &shape, err)))
+        return rc;
+    const struct lw_op_reach reach = lw_op_reach_of(spec);
+    *plan = (struct lw_op_plan){
+        .halo = spec->ols.n_taps - 1 + reach.before + reach.after, .unit = shape.tile, .channel_unit = 1, .input_width = 1,
+        .n_outputs = spec->n_outputs, .segment = shape.segment,
+        .seconds_per_output = lw_stack_seconds(&shape) * (double)inputs_of(spec),
+    };
+    snprintf(plan->text, sizeof plan->text, "stacks of %" PRId64 " channels, overlap-save in shared memory, N = %d, hop %d, "
+             "adjacent segments paired", inputs_of(spec), shape.segment, shape.hop);
+    lw_op_ols_products(spec, plan);
+    const int64_t before = lw_round_up(plan->before + reach.before, plan->unit) - reach.before;
+    const int64_t after = lw_round_up(plan->after + reach.after, plan->unit) - reach.after;
+    plan->halo += before - plan->before + (after - plan->after);
+    plan->before = before;
+    plan->after = after;
+    plan->seconds_to_prepare = 7e-12 * lw_op_prepare_steps(spec, plan->segment) * (double)rows_per_filter(spec);
+    return LW_OK;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Return the path for a filler: it makes the spectra, and stacks take them. */
+static struct lw_ols_resolved path_of(const struct lw_op_spec *spec, const struct lw_stack_shape *shape)
+{
+    return (struct lw_ols_resolved){.kernel = {.segment = shape->segment, .spec = {.n_taps = spec->ols.n_taps}}};
+}
+
+/* Return the filters as a filler sees them: rows of taps. */
+static struct lw_ols_spec rows_of(const struct lw_op_spec *spec)
+{
+    struct lw_ols_spec rows = spec->ols;
+    rows.n_filters = (int)(spec->ols.n_filters * rows_per_filter(spec));
+    return rows;
+}
+
+static bool keeps_filler(const struct lw_op_spec *spec) { return lw_ols_bank(&spec->ols) > spec->ols.n_filters; }
+
+static int64_t terms_bytes(const struct lw_op_spec *spec)
+{
+    return spec->ols.n_filters * inputs_of(spec) * (int64_t)sizeof(struct lw_stack_term);
+}
+
+static int64_t counts_bytes(const struct lw_op_spec *spec) { return spec->ols.n_filters * (int64_t)sizeof(struct lw_stack_terms); }
+
+static int64_t lay_out_kept(const struct lw_op_spec *spec, struct stacks *stacks)
+{
+    const struct lw_ols_resolved path = path_of(spec, &stacks->shape);
+    const struct lw_ols_spec rows = rows_of(spec);
+    const int64_t taps = spec->ols.normalize == LW_NORMALIZE_NONE ? 0 : rows.n_filters * spec->ols.n_taps * (int64_t)sizeof(float);
+    struct lw_arena arena = {.base = stacks->memory};
+    stacks->bank = (struct lw_stack_bank){
+        .powers = lw_arena_take(&arena, lw_stack_powers_bytes(&stacks->shape)),
+        .spectra = lw_arena_take(&arena, rows.n_filters * (int64_t)stacks->shape.segment * 2 * (int64_t)sizeof(float)),
+        .peaks = lw_arena_take(&arena, rows.n_filters * (int64_t)sizeof(float)),
+        .taps = lw_arena_take(&arena, taps),
+        .terms = lw_arena_take(&arena, terms_bytes(spec)),
+        .counts = lw_arena_take(&arena, counts_bytes(spec)),
+        .n_taps = spec->ols.n_taps, .n_inputs = (int)inputs_of(spec), .own_taps = spec->ols.own_taps,
+        .normalize = spec->ols.normalize,
+    };
+    stacks->scales = lw_arena_take(&arena, lw_ols_scales_bytes(spec));
+    stacks->strengths = lw_arena_take(&arena, lw_ols_strengths_bytes(spec));
+    stacks->filling = lw_arena_take(&arena, keeps_filler(spec) ? lw_filler_bytes(&path, &rows, 0) : 0);
+    return arena.used;
+}
+
+/* Return the outputs that are computed for a block: its own, and those that a search needs beside them. */
+static void outputs_of(const struct lw_op_plan *plan, const struct lw_block *block, int64_t *first, int64_t *end)
+{
+    *first = lw_max64(block->first - plan->before, 0);
+    *end = lw_min64(block->first + block->count + plan->after, plan->n_outputs);
+}
+
+/* Return the filters of a piece for `count` outputs. */
+static int filters_of_piece(const struct lw_op_spec *spec, int64_t count)
+{
+    const int64_t each = count * (int64_t)sizeof(float), all = spec->ols.n_filters;
+    return (int)(wanted(spec) & (LW_BEST | LW_BLOCKS) ? all : lw_max64(1, lw_min64(all, SERIES_BYTES / lw_max64(each, 1))));
+}
+
+/* Parts of a slot's work memory. */
+struct parts {
+    struct lw_stack_block block;
+    float *series;
+    unsigned *touched;
+};
+
+static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_stack_shape *shape,
+                            int64_t count, void *memory, struct parts *parts)
+{
+    const int64_t n_samples = plan->halo + count, n_tiles = lw_stack_tiles(shape, n_samples - spec->ols.n_taps + 1);
+    const int64_t tiles = n_tiles * inputs_of(spec), bytes = (int64_t)sizeof(float);
+    const int64_t outputs = lw_min64(plan->before + count + plan->after, lw_max64(plan->n_outputs, count));
+    struct lw_arena arena = {.base = memory};
+    *parts = (struct parts){.block = {
+        .type = spec->input, .is_slow = spec->layout == LW_TIME_SLOW, .propagates = spec->nan != LW_NAN_ZERO,
+        .n_samples = n_samples, .n_tiles = (int)n_tiles, .spectra = lw_arena_take(&arena, tiles * shape->segment * 2 * bytes),
+        .gains = lw_arena_take(&arena, tiles * shape->tile * bytes), .rms = lw_arena_take(&arena, tiles * bytes),
+        .most = lw_arena_take(&arena, tiles * bytes),
+    }};
+    parts->series = lw_arena_take(&arena, filters_of_piece(spec, outputs) * outputs * bytes);
+    parts->touched = lw_arena_take(&arena, spec->ols.n_filters * bytes);
+    return arena.used;
+}
+
+static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                    struct lw_cuda_op_memory *memory)
+{
+    struct stacks counted = {0};
+    struct parts parts;
+    if (lw_stack_choose(spec, device->shared_bytes, &counted.shape, NULL))
+        return;                     /* cannot happen: `plan` was made from the same spec */
+    const struct lw_ols_resolved path = path_of(spec, &counted.shape);
+    const struct lw_ols_spec rows = rows_of(spec);
+    memory->op_bytes = lay_out_kept(spec, &counted);
+    memory->host_bytes = (int64_t)(sizeof(struct lw_op) + sizeof(struct stacks)) + terms_bytes(spec) + counts_bytes(spec) +
+                         lw_ols_scales_bytes(spec);
+    if (keeps_filler(spec))
+        memory->pinned_bytes = lw_filler_pinned_bytes(&rows);
+    else {
+        memory->setup_bytes = lw_filler_bytes(&path, &rows, 0);
+        memory->setup_pinned_bytes = lw_filler_pinned_bytes(&rows);
+    }
+    memory->work_bytes = lay_out_work(spec, plan, &counted.shape, memory->count, NULL, &parts);
+}
+
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
+
+/* Fill the terms of the filters that are held. */
+static int fill_terms(const struct lw_op *op, struct stacks *stacks, const struct lw_ols_part *part, cudaStream_t stream,
+                      struct lw_error *err)
+{
+    const struct lw_shifts *const shifts = op->spec.ols.stacks;
+    const int64_t n_inputs = shifts->n_inputs, n_filters = op->spec.ols.n_filters;
+    struct lw_stack_terms *const counts = (struct lw_stack_terms *)(void *)(stacks->host_terms + n_filters * n_inputs);
+    for (int64_t f = 0; f < n_filters; f++) {
+        struct lw_stack_term *const terms = stacks->host_terms + f * n_inputs;
+        struct lw_stack_terms of = {0};
+        for (int32_t c = 0; c < n_inputs && f < part->n; c++) {
+            const struct lw_stack_term term = {c, shifts->delays[(part->first + f) * n_inputs + c],
+                                               lw_shifts_weight(shifts, part->first + f, c)};
+            if (term.weight == 0)
+                continue;
+            of.least = of.n == 0 || term.delay < of.least ? term.delay : of.least;
+            of.most = of.n == 0 || term.delay > of.most ? term.delay : of.most;
+            terms[of.n++] = term;
+        }
+        counts[f] = of;
+    }
+    const char *const what = "copying the delays to the device";
+    const int rc = lw_cuda_upload(stacks->bank.terms, stacks->host_terms, terms_bytes(&op->spec), stream, what, err);
+    return rc ? rc : lw_cuda_upload(stacks->bank.counts, counts, counts_bytes(&op->spec), stream, what, err);
+}
+
+/* Fill the scales and the strengths of the filters that are held. */
+static int fill_scales(const struct lw_op *op, struct stacks *stacks, const struct lw_ols_part *part, cudaStream_t stream,
+                       struct lw_error *err)
+{
+    const int64_t bytes = lw_ols_scales_bytes(&op->spec);
+    const char *const what = "copying the noise to the device";
+    if (bytes == 0)
+        return LW_OK;
+    lw_ols_scales(&op->spec, part, stacks->host_scales);
+    int rc = lw_cuda_upload(stacks->scales, stacks->host_scales, bytes, stream, what, err);
+    if (!rc && lw_ols_strengths_bytes(&op->spec) > 0 &&
+        !(rc = lw_ols_strengths(&op->spec, part, op->threads, stacks->host_scales, err)))
+        rc = lw_cuda_upload(stacks->strengths, stacks->host_scales, bytes, stream, what, err);
+    return rc;
+}
+
+static int fill_bank(const struct lw_op *op, const struct stacks *stacks, const struct lw_ols_part *part, cudaStream_t stream,
+                     struct lw_error *err)
+{
+    const struct lw_ols_resolved path = path_of(&op->spec, &stacks->shape);
+    const struct lw_ols_spec rows = rows_of(&op->spec);
+    const struct lw_filler_target target = {.shape = &stacks->shape, .stacks = &stacks->bank};
+    const int n = (int)(part->n * rows_per_filter(&op->spec));
+    struct lw_filler *filler = NULL;
+    void *memory = NULL;
+    if (stacks->filler)
+        return lw_filler_run(stacks->filler, &part->taps, n, &target, stream, err);
+    int rc = lw_cuda_allocate(op->memory.setup_bytes, "transforming the filters", &memory, err);
+    if (rc)
+        return rc;
+    if (!(rc = lw_filler_create(&path, &rows, 0, memory, op->device->index, op->threads, &filler, err)))
+        rc = lw_filler_run(filler, &part->taps, n, &target, stream, err);
+    lw_filler_destroy(filler);
+    cudaFree(memory);
+    return rc;
+}
+
+static int fill(struct lw_op *op, const struct lw_ols_part *part, cudaStream_t stream, struct lw_error *err)
+{
+    struct stacks *const stacks = op->state;
+    int rc;
+    if ((rc = fill_bank(op, stacks, part, stream, err)) || (rc = fill_terms(op, stacks, part, stream, err)))
+        return rc;
+    return fill_scales(op, stacks, part, stream, err);
+}
+
+static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
+{
+    const struct lw_op_spec *const spec = &op->spec;
+    struct stacks *const stacks = lw_alloc(sizeof *stacks, "the filters", err);
+    if (!stacks)
+        return LW_ESYSTEM;
+    op->state = stacks;
+    int rc;
+    if ((rc = lw_stack_choose(spec, op->device->shared_bytes, &stacks->shape, err)) ||
+        (rc = lw_cuda_allocate(op->memory.op_bytes, "the filters' spectra", &stacks->memory, err)))
+        return rc;
+    lay_out_kept(spec, stacks);
+    if (!(stacks->host_terms = lw_alloc((size_t)(terms_bytes(spec) + counts_bytes(spec)), "the delays", err)) ||
+        !(stacks->host_scales = lw_alloc((size_t)lw_max64(lw_ols_scales_bytes(spec), 1), "the noise", err)))
+        return LW_ESYSTEM;
+    if ((rc = lw_cuda_check(lw_stack_prepare(&stacks->shape, &stacks->bank, stream), "preparing the kernels", err)))
+        return rc;
+    const struct lw_ols_resolved path = path_of(spec, &stacks->shape);
+    const struct lw_ols_spec rows = rows_of(spec);
+    if (keeps_filler(spec) &&
+        (rc = lw_filler_create(&path, &rows, 0, stacks->filling, op->device->index, op->threads, &stacks->filler, err)))
+        return rc;
+    const struct lw_ols_part part = {spec->ols.taps, spec->ols.search.noise, 0, spec->ols.n_filters};
+    return part.taps.data ? fill(op, &part, stream, err) : LW_OK;
+}
+
+static void destroy(struct lw_op *op)
+{
+    struct stacks *const stacks = op->state;
+    if (!stacks)
+        return;
+    lw_filler_destroy(stacks->filler);
+    cudaFree(stacks->memory);
+    lw_free(stacks->host_terms);
+    lw_free(stacks->host_scales);
+    lw_free(stacks);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* Outputs of some filters, and their series in work memory. */
+struct piece {
+    int filter, n_filters;
+    int64_t first, count;
+    float *series;
+};
+
+static int sum(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct parts *parts, const struct piece *piece,
+               struct lw_error *err)
+{
+    const struct stacks *const stacks = op->state;
+    const struct lw_stack_piece to = {
+        .filter = piece->filter, .n_filters = piece->n_filters,
+        .first = piece->first - (work->block.first - op->plan.before - op->spec.ols.stacks->before), .count = piece->count,
+        .series = piece->series, .touched = parts->touched,
+    };
+    return lw_cuda_check(lw_stack_sum(&stacks->shape, &stacks->bank, &parts->block, &to, work->stream), "stacking channels", err);
+}
+
+/* Enqueue the conversion of every D-th own output of a piece to the series that is a product. */
+static int store(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, struct lw_error *err)
+{
+    const int64_t every = lw_post_every(op->spec.ols.post), kept = lw_op_outputs(&op->plan, 0, &work->block);
+    const struct lw_cuda_thinning thinning = {
+        .rows = piece->n_filters, .row = piece->count, .width = 1,
+        .first = lw_round_up(work->block.first, every) - piece->first, .every = every, .kept = kept,
+        .factor = lw_op_output_factor(&op->spec),
+    };
+    char *const to = (char *)work->products[0] + piece->filter * kept * (int64_t)lw_type_bytes(op->spec.output);
+    return lw_cuda_check(lw_cuda_thin(piece->series, LW_SINGLE, to, op->spec.output.scalar, &thinning, work->report, work->stream),
+                         "converting a block", err);
+}
+
+static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *work, enum lw_op_product_kind kind)
+{
+    const int product = lw_op_find_product(&op->plan, kind);
+    return product < 0 ? NULL : work->products[product];
+}
+
+/* Return the series of all filters, of which the piece has some. */
+static struct lw_series series_of(const struct lw_op *op, const struct piece *piece, const void *scales)
+{
+    const struct lw_search *const search = &op->spec.ols.search;
+    return (struct lw_series){
+        .values = piece->series - piece->filter * piece->count, .precision = LW_SINGLE, .layout = LW_TIME_FAST,
+        .n_filters = op->spec.ols.n_filters, .count = piece->count, .n_channels = 1, .first = piece->first, .scales = scales,
+        .stretch = search->stretch, .first_stretch = search->first_stretch, .last_stretch = lw_search_stretches(search) - 1,
+        .all_channels = 1, .sign = search->sign,
+    };
+}
+
+/* Enqueue the search of a piece for crossings among outputs first .. end - 1 of the axis, and their neighbours. */
+static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, int64_t first,
+                          int64_t end, struct lw_error *err)
+{
+    const struct lw_series series = series_of(op, piece, ((const struct stacks *)op->state)->scales);
+    const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
+    const int64_t cluster = op->spec.ols.search.cluster;
+    const struct lw_crossings table = {
+        .rows = work->products[product], .most_rows = work->most_rows[product], .n_rows = &work->report->n_rows,
+        .first = first - cluster, .end = end + cluster, .filter = piece->filter, .end_filter = piece->filter + piece->n_filters,
+        .sign = op->spec.ols.search.sign,
+    };
+    return lw_cuda_check(lw_cuda_find_crossings(&series, &table, work->stream), "looking for crossings", err);
+}
+
+static int find_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, struct lw_error *err)
+{
+    const struct lw_series series = series_of(op, piece, ((const struct stacks *)op->state)->scales);
+    void *const values = product_of(op, work, LW_OP_BEST_VALUE), *const filters = product_of(op, work, LW_OP_BEST_FILTER);
+    return lw_cuda_check(lw_cuda_find_best(&series, work->block.first, work->block.count, values, filters, work->stream),
+                         "looking for the best filter", err);
+}
+
+static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, struct lw_error *err)
+{
+    const struct lw_series series = series_of(op, piece, NULL);
+    const int64_t every = op->spec.ols.search.every, begin = lw_divide_up(work->block.first, every);
+    const struct lw_statistics statistics = {
+        .first = begin, .count = lw_divide_up(work->block.first + work->block.count, every) - begin, .every = every,
+        .n_outputs = op->plan.n_outputs, .max = product_of(op, work, LW_OP_BLOCK_MAX),
+        .mean = product_of(op, work, LW_OP_BLOCK_MEAN), .rms = product_of(op, work, LW_OP_BLOCK_RMS),
+    };
+    return lw_cuda_check(lw_cuda_find_blocks(&series, &statistics, work->stream), "computing statistics of blocks", err);
+}
+
+static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
+{
+    return (struct lw_repair){
+        .input = work->input, .report = work->report, .input_type = op->spec.input, .precision = LW_SINGLE,
+        .layout = op->spec.layout,
+        .n_taps = op->spec.ols.n_taps, .halo = op->plan.halo, .count = work->block.count, .n_channels = inputs_of(&op->spec),
+        .input_channels = inputs_of(&op->spec), .every = 1, .post = {.rate = 1},
+    };
+}
+
+/* Set the parts of the slot's work memory, whose layout is that of the largest block. */
+static void find_parts(const struct lw_op *op, const struct lw_cuda_op_block *work, struct parts *parts)
+{
+    const struct stacks *const stacks = op->state;
+    lay_out_work(&op->spec, &op->plan, &stacks->shape, op->memory.count, work->work, parts);
+    parts->block.input = work->input;
+    parts->block.report = work->report;
+    parts->block.n_samples = op->plan.halo + work->block.count;
+    parts->block.n_tiles = (int)lw_stack_tiles(&stacks->shape, parts->block.n_samples - op->spec.ols.n_taps + 1);
+}
+
+/* Enqueue the products of a piece. */
+static int make_piece(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct parts *parts,
+                      const struct piece *piece, struct lw_error *err)
+{
+    const unsigned products = wanted(&op->spec);
+    int rc = sum(op, work, parts, piece, err);
+    if (!rc && products & LW_FILTERED)
+        rc = store(op, work, piece, err);
+    if (!rc && products & LW_PEAKS)
+        rc = find_crossings(op, work, piece, work->block.first, work->block.first + work->block.count, err);
+    if (!rc && products & LW_BEST)
+        rc = find_best(op, work, piece, err);
+    return rc || !(products & LW_BLOCKS) ? rc : find_blocks(op, work, piece, err);
+}
+
+static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+{
+    const struct stacks *const stacks = op->state;
+    const struct lw_repair repair = repair_of(op, work);
+    const bool is_zeroed = op->spec.nan == LW_NAN_ZERO;
+    struct parts parts;
+    int64_t first, end;
+    int rc = LW_OK;
+    find_parts(op, work, &parts);
+    outputs_of(&op->plan, &work->block, &first, &end);
+    if (is_zeroed)
+        rc = lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream), "zeroing samples that are not a number", err);
+    if (!rc)
+        rc = lw_cuda_check(lw_stack_load(&stacks->shape, &stacks->bank, &parts.block, work->stream), "transforming a block", err);
+    if (!rc && !is_zeroed)
+        rc = lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "looking for samples that are not a number", err);
+    const int each = filters_of_piece(&op->spec, end - first);
+    for (int filter = 0; filter < op->spec.ols.n_filters && !rc; filter += each) {
+        const struct piece piece = {filter, (int)lw_min64(each, op->spec.ols.n_filters - filter), first, end - first, parts.series};
+        rc = make_piece(op, work, &parts, &piece, err);
+    }
+    return rc;
+}
+
+/* The spectra of the block are still in the slot's work memory. */
+static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, struct lw_error *err)
+{
+    const int64_t cluster = lw_search_reach(&op->spec.ols.search, op->plan.n_outputs);
+    const int64_t first = lw_max64(part->first - cluster, 0);
+    const int64_t end = lw_min64(part->first + part->count + cluster, op->plan.n_outputs);
+    const int each = filters_of_piece(&op->spec, end - first), last = part->filter + part->n_filters;
+    struct parts parts;
+    int rc = LW_OK;
+    find_parts(op, work, &parts);
+    for (int filter = part->filter; filter < last && !rc; filter += each) {
+        const struct piece piece = {filter, (int)lw_min64(each, last - filter), first, end - first, parts.series};
+        if (!(rc = sum(op, work, &parts, &piece, err)))
+            rc = find_crossings(op, work, &piece, part->first, part->first + part->count, err);
+    }
+    return rc;
+}
+
+const struct lw_cuda_op_ops lw_cuda_op_stacks = {
+    .plan = plan_stacks, .measure = measure, .create = create, .fill = fill, .destroy = destroy, .enqueue = enqueue,
+    .again = enqueue_again,
+};
