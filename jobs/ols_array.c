@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "job/selection.h"
+#include "jobs/ols_filters.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -180,6 +181,8 @@ static int make_array(const struct lw_options *given, struct lw_comm *comm, bool
     const int place = job->n_inputs;
     if (lw_options_given(given, delaying))
         rc = read_table(given, comm, delaying, job, &shifts->n, &delays, err);
+    if (rc == LW_OK && delays && lw_options_choice(given, "delay-unit") == 0)
+        rc = lw_ols_check_rate(given, job, &job->inputs[place], "delays", err);
     if (rc == LW_OK && lw_options_given(given, weighting))
         rc = read_table(given, comm, weighting, job, &shifts->n, &weights, err);
     if (rc == LW_OK)

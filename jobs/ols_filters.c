@@ -26,18 +26,18 @@ struct lw_made_filters {
 
 /* ---- from a file ----------------------------------------------------------------------------------------------------- */
 
-/* Check that the filters were made for the rate of the input: their frequencies are fractions of it. */
-static int check_rate(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_dataset_info *filters,
-                      struct lw_error *err)
+int lw_ols_check_rate(const struct lw_options *given, const struct lw_job *job, const struct lw_dataset_info *made,
+                      const char *what, struct lw_error *err)
 {
-    const struct lw_axis_metadata *const a = &input->axis, *const b = &filters->axis;
+    const struct lw_dataset_info *const input = &job->inputs[0];
+    const struct lw_axis_metadata *const a = &input->axis, *const b = &made->axis;
     const double accuracy = fmax(1e-9, a->rate_accuracy + b->rate_accuracy);
     if (a->sample_rate_hz <= 0 || b->sample_rate_hz <= 0 || lw_options_flag(given, "allow-rate-mismatch") ||
         fabs(a->sample_rate_hz - b->sample_rate_hz) <= accuracy * a->sample_rate_hz)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "the filters in %.600s are for a rate of %.12g Hz (%s), but the samples in %.600s have %.12g Hz "
-                   "(%s): make filters for the samples' rate, or give --allow-rate-mismatch", lw_dataset_name(filters).text,
-                   b->sample_rate_hz, b->source, lw_dataset_name(input).text, a->sample_rate_hz, a->source);
+    return lw_fail(err, LW_EDATA, "the %s in %.600s are for a rate of %.12g Hz (%s), but the samples in %.600s have %.12g Hz "
+                   "(%s): make %s for the samples' rate, or give --allow-rate-mismatch", what, lw_dataset_name(made).text,
+                   b->sample_rate_hz, b->source, lw_dataset_name(input).text, a->sample_rate_hz, a->source, what);
 }
 
 /* Read the attribute reference_tap of a bank: the tap that gives outputs their time. -1: no such attribute. Rank 0 only. */
@@ -119,7 +119,7 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
         lw_log_warn("--filters %.600s looks like a record rather than a bank of filters: it has %s; it is taken as %d filters of "
                     "%" PRId64 " taps", lw_dataset_name(info).text, has_time ? "a time axis" : "more rows than columns",
                     ols->n_filters, ols->n_taps);
-    if ((rc = check_rate(given, &job->inputs[0], info, err)))
+    if ((rc = lw_ols_check_rate(given, job, info, "filters", err)))
         return rc;
     ols->taps = (struct lw_stored_taps){NULL, job->bank.type, lw_options_flag(given, "correlate")};
     if (holds_whole(given, comm, job) && (rc = lw_job_hold_filters(job, comm, err)))

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TEMPLATES = 1 << 20 };
-
 static const struct lw_option options[] = {
     LW_FOR_OPTIONS,
     {.name = "at", .kind = LW_OPTION_NAMES, .argument = "TIME ...", .is_required = true,
@@ -121,8 +119,8 @@ static int read_times(const struct lw_options *given, struct cut *cut, struct lw
         rc = lw_fail(err, LW_ESYSTEM, "no memory for times");
     cut->n = (int64_t)(bytes / sizeof *cut->samples);
     lw_names_release(&names);
-    if (rc == LW_OK && (cut->n < 1 || cut->n > MOST_TEMPLATES))
-        rc = lw_fail(err, LW_EUSAGE, "--at names %" PRId64 " times: 1 to %d are possible", cut->n, MOST_TEMPLATES);
+    if (rc == LW_OK && (cut->n < 1 || cut->n > INT32_MAX))
+        rc = lw_fail(err, LW_EUSAGE, "--at names %" PRId64 " times: give one at least, and at most 2^31 - 1", cut->n);
     return rc ? rc : check_times(cut, err);
 }
 

@@ -289,6 +289,43 @@ def wrong_templates():
     refused(74, r"nosuch", "cut", *cut_at, "nosuch.h5:/peaks")
 
 
+# ---- what ols makes of them -----------------------------------------------------------------------------------------------
+
+def used():
+    """A burst is found at its dispersion measure and time; a wave adds up in the beam of its slowness; rates must agree."""
+    write_fil("burst.fil", 1500, -2, 64, 256e-6, n=3000)
+    with open("burst.fil", "rb") as file:
+        raw = file.read()
+    x = np.frombuffer(raw[-64 * 3000:], np.uint8).reshape(3000, 64) // 4
+    delay = rounded(4148.808 * 300 * ((1500 - 2 * np.arange(64.0)) ** -2 - 1500.0 ** -2) / 256e-6)
+    for c in range(64):
+        x[1000 + delay[c]:1004 + delay[c], c] += 40
+    with open("burst.fil", "wb") as file:
+        file.write(raw[:-64 * 3000] + x.tobytes())
+    make("dispersion", "--for", "burst.fil", "--dm", "0:600:20")
+    found, trials = delays()[:2]
+    lapwing(2, "ols", "--input", "burst.fil", "--beams", "made.h5:/delays", "--boxcar", "1,norm=gain", "--output", "beams.h5")
+    with h5py.File("beams.h5") as file:
+        y, scale = file["filtered"][...], file["filtered"].dims[0][0]
+        check(np.array_equal(scale[...], trials) and scale.name == "/dm", f"trials of the beams: {scale.name} {scale[...]}")
+    sums = np.array([sum(np.pad(x[d:, c].astype(float), (0, d)) for c, d in enumerate(row)) for row in found])
+    check(np.array_equal(y, sums), f"beams are off by {np.abs(y - sums).max()}")
+    best = np.unravel_index(np.argmax(sums), sums.shape)
+    check(trials[best[0]] == 300 and 1000 <= best[1] < 1004, f"the burst is found at {trials[best[0]]}, {best[1]}")
+    make("dispersion", "--for", "burst.fil", "--dm", "0:600:20", "--decimate", "2")
+    done = lapwing(1, "ols", "--input", "burst.fil", "--beams", "made.h5:/delays", "--boxcar", "1", "--output", "no.h5", code=65)
+    check("the delays in made.h5:/delays are for a rate of 1953.125 Hz" in done.stderr, f"another rate: {done.stderr}")
+    wave = random.standard_normal((500, 9))
+    for c in range(9):
+        wave[100 + 5 * c, c] += 50      # 20 m between channels, 5 samples of 4 ms: 1 s/km
+    write_hdf5("wave.h5", wave)
+    make("beams", "--for", "wave.h5", "--channel-spacing", "20", "--slowness", "-2:2:0.25")
+    lapwing(1, "ols", "--input", "wave.h5", "--beams", "made.h5:/delays", "--boxcar", "1", "--output", "wave-beams.h5")
+    with h5py.File("wave-beams.h5") as file:
+        best = np.unravel_index(np.argmax(file["filtered"][...]), file["filtered"].shape)
+        check(file["slowness"][best[0]] == 1 and best[1] == 100, f"the wave is found at {file['slowness'][best[0]]} s/km, {best[1]}")
+
+
 dispersion()
 tolerance()
 plans()
@@ -300,4 +337,5 @@ with h5py.File("lists.h5", "a") as lists:
     lists["nan"] = np.array([1.0, np.nan])
 found_again()
 wrong_templates()
+used()
 finish()
