@@ -61,10 +61,12 @@ void lw_cpu_lanes_report(const struct lw_cpu_lanes *lanes, struct lw_slot *slot)
 {
     struct lw_cpu_tally all = {0};
     slot->is_out_of_range = false;
+    slot->n_quiet = 0;
     slot->loss = (struct lw_loss){0};
     for (int i = 0; i < lanes->n; i++) {
         const struct lw_cpu_lane *const lane = lw_cpu_lane_at(lanes, i);
         lw_cpu_tally_add(&all, lane->not_finite);
+        slot->n_quiet += lane->n_quiet;
         slot->is_out_of_range |= lane->is_out_of_range;
         slot->loss.n_saturated += lane->loss.n_saturated;
         slot->loss.n_nan += lane->loss.n_nan;

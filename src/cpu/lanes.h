@@ -21,6 +21,7 @@ void lw_cpu_tally_add(struct lw_cpu_tally *to, struct lw_cpu_tally more);
 struct lw_cpu_lane {
     char *memory;                       /* laid out by the operation */
     struct lw_cpu_tally not_finite;     /* samples that are not finite */
+    int64_t n_quiet;                    /* own windows without a normalized output */
     bool is_out_of_range;               /* some power is out of range */
     struct lw_loss loss;
 };

@@ -50,12 +50,15 @@ static struct lw_op_product crossings(const struct lw_search *search, const stru
                                   .least_rows = lw_max64(LEAST, lw_min64(part, MOST))};
 }
 
-/* Set the outputs that a search needs before and after a block's own. */
-static void reach_beyond(const struct lw_search *search, int64_t n_outputs, struct lw_op_plan *plan)
+/* Set the outputs that a search needs before and after a block's own. With stacks all segments are whole that their delays reach.
+ * @param stacked  reach of an operation with stacks; else 0 */
+static void reach_beyond(const struct lw_search *search, int64_t n_outputs, struct lw_op_reach stacked, struct lw_op_plan *plan)
 {
     const bool is_beyond = plan->unit < n_outputs;      /* else one unit, which no block divides, holds the whole axis */
     plan->before = is_beyond ? lw_search_before(search, n_outputs, plan->unit) : 0;
     plan->after = is_beyond ? lw_search_after(search, n_outputs, plan->unit) : 0;
+    plan->before += lw_round_up(stacked.before, plan->unit) - stacked.before;
+    plan->after += lw_round_up(stacked.after, plan->unit) - stacked.after;
     plan->halo += plan->before + plan->after;
 }
 
@@ -91,7 +94,7 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
             add(plan, product);
         }
     }
-    reach_beyond(&ols->search, spec->n_outputs, plan);
+    reach_beyond(&ols->search, spec->n_outputs, ols->stacks ? lw_op_reach_of(spec) : (struct lw_op_reach){0}, plan);
 }
 
 int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind)
@@ -133,7 +136,7 @@ void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *pla
         add(plan, value);
         add(plan, number);
     }
-    reach_beyond(&c->search, spec->n_outputs, plan);
+    reach_beyond(&c->search, spec->n_outputs, (struct lw_op_reach){0}, plan);
 }
 
 int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, struct lw_error *err)

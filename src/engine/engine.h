@@ -352,6 +352,7 @@ struct lw_slot {
     int64_t n_not_finite;
     int64_t not_finite_channel, not_finite_sample;
     int64_t not_finite_column;  /* conv2d: the first non-finite pixel of this row */
+    int64_t n_quiet;            /* set by wait: own windows of channels whose normalized outputs are 0 (signal/array.h) */
     bool is_out_of_range;       /* set by wait: some power is too large or too small for the stored float32 or float64 */
     struct lw_loss loss;        /* set by wait: losses in the block's outputs */
     double busy_seconds;        /* set by wait: from start to end of this slot's work, less any time shared with the slot before */

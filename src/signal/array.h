@@ -12,7 +12,9 @@
  *
  * Normalized outputs are correlation coefficients of a filter's taps h, taken as the template t[m] = h[M - 1 - m], with the M
  * samples under them: sum t x / sqrt(sum t^2 sum x^2), |r| <= 1 (ENERGY), or the same of t and x less their means (DEMEANED). A
- * window whose sum of squares, less the mean with DEMEANED, is below LW_NORMALIZE_LEAST of the channel's median has r = 0. */
+ * window whose sum of squares, less the mean with DEMEANED, is at most LW_NORMALIZE_LEAST of the channel's median there has r = 0,
+ * and so has a window of equal samples with DEMEANED. The median is that of up to 65 windows at even distances in the segment of
+ * the grid to which the output belongs, so that no cut changes it. Such windows are counted (lw_slot.n_quiet, engine/engine.h). */
 #pragma once
 
 #include "base/linkage.h"

@@ -18,6 +18,9 @@ int suite_accuracy(const struct lw_engine_type *type, int divisor);
 /** Test beams of arrays of channels against beams that were summed before. */
 int suite_beams(const struct lw_engine_type *type, int divisor);
 
+/** Test filters per channel, normalized outputs and stacks against their definition in signal/array.h. */
+int suite_array(const struct lw_engine_type *type, int divisor);
+
 /** Test 2-D convolution against sums in double. */
 int suite_conv2d(const struct lw_engine_type *type, int divisor);
 

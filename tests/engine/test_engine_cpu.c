@@ -98,6 +98,29 @@ static void test_bytes_of_trial(const struct trial *t, int64_t count, int n_thre
     trial_free(&data);
 }
 
+/* Stacks, and normalized outputs with and without them. */
+static void test_bytes_of_arrays(void)
+{
+    enum { CHANNELS = 5, FILTERS = 3, TAPS = 300 };
+    static double taps[FILTERS * CHANNELS * TAPS];
+    static int32_t delays[FILTERS * CHANNELS] = {-700, 12, 40, 5000};
+    struct lw_shifts stacks = {.n = FILTERS, .n_inputs = CHANNELS, .delays = delays};
+    lw_shifts_span(&stacks);
+    for (int i = 0; i < FILTERS * CHANNELS * TAPS; i++)
+        taps[i] = i % 7;
+    for (int variant = 0; variant < 6; variant++) {
+        const struct lw_op_spec spec = {
+            .kind = LW_OP_OLS, .input.scalar = LW_FLOAT32, .output.scalar = LW_FLOAT32, .n_outputs = 50000,
+            .n_channels = variant < 3 ? 1 : CHANNELS, .layout = variant % 2 ? LW_TIME_SLOW : LW_TIME_FAST,
+            .precision = variant == 2 ? LW_DOUBLE : LW_SINGLE,
+            .ols = {.taps = lw_stored_doubles(taps, false), .n_filters = FILTERS, .n_taps = variant == 1 ? 20 : TAPS,
+                    .own_taps = variant != 4, .normalize = variant == 0 ? LW_NORMALIZE_NONE : LW_NORMALIZE_DEMEANED,
+                    .stacks = variant < 3 ? &stacks : NULL, .search = everything},
+        };
+        test_bytes_of(&spec, "arrays", 50000, 2, true);
+    }
+}
+
 /* Kernels of one tap each; the pixels and their weights are zeros. */
 static void test_bytes_of_images(void)
 {
@@ -237,6 +260,7 @@ int main(void)
     test_bytes();
     test_bytes_of_images();
     test_bytes_of_beams();
+    test_bytes_of_arrays();
     test_range();
     test_options();
     return check_result("engine_cpu");

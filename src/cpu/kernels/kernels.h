@@ -109,6 +109,12 @@ struct lw_cpu_cell {
     double re, im;                  /* sums of y */
 };
 
+/* The windows of n_taps samples that begin at the samples 0 .. n - 1 of a segment, `step` reals from sample to sample. */
+struct lw_cpu_windows {
+    int64_t n_taps, n, step;
+    bool is_demeaned;               /* samples count less their mean over the window */
+};
+
 /* A function that applies an operation of --post to n working samples in place; the outputs are reals if the operation makes reals.
  * @return whether a power that is not zero is below `least` or above `most` */
 typedef bool lw_cpu_make_fn(void *y, int64_t n, int width, double least, double most);
@@ -166,6 +172,15 @@ struct lw_cpu_kernels {
                       const struct lw_cpu_best *best);
     /* Set the sums of a cell from n outputs; the caller has set its exponent. */
     void (*measure)(const void *y, int64_t n, int width, struct lw_cpu_cell *cell);
+
+    /* ---- normalized outputs: see signal/array.h; samples and energies are doubles ---- */
+    /* Add the sums of squares of n windows to energies[n]. x: n + n_taps - 1 samples; scratch: [4 x n_taps]. */
+    void (*energies)(const struct lw_cpu_windows *windows, const double *x, double *scratch, double *energies);
+    /* out = 1 / sqrt(energy); 0 at `least` and below */
+    void (*invert_roots)(const double *energies, int64_t n, double least, void *out);
+    void (*gain)(void *y, const void *gains, int64_t n, int width);     /* y *= gains, one real for a working sample */
+    /* sum += weight * (y * gains), anywhere in memory; gains NULL: 1 */
+    void (*add_weighted)(void *sum, const void *y, const void *gains, double weight, int64_t n, int width);
 
     /* ---- transforms, out of place, in work memory of a thread's own; x and spectra have n complex numbers ----
      *

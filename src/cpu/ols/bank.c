@@ -7,6 +7,8 @@
  * A transform in double costs little while it stays in the caches, and three times as much as one in single precision beyond. */
 #include "cpu/ols/ols.h"
 
+#include "cpu/dispatch.h"
+
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>
@@ -39,12 +41,23 @@ static int64_t doubles_per_end(const struct lw_ols_spec *ols)
     return lw_post_folds(ols->post) ? lw_post_end_taps(ols->post, ols->n_taps) * (ols->taps_complex ? 2 : 1) : 0;
 }
 
+/* Return the rows of taps. */
+static int64_t n_rows(const struct lw_cpu_ols_shape *shape) { return shape->n_filters * shape->own; }
+
+/* Return the doubles of a normalized row of taps. */
+static int64_t n_exact(const struct lw_ols_spec *ols)
+{
+    return ols->normalize == LW_NORMALIZE_NONE ? 0 : ols->n_taps * (ols->taps_complex ? 2 : 1);
+}
+
 int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols)
 {
     const bool taps_complex = ols->taps_complex;
     const int64_t offsets = shape->method == LW_CPU_OLS_DIRECT ? n_terms(shape, taps_complex) * (int64_t)sizeof(int64_t) : 0;
-    return shape->n_filters * (reals_per_filter(shape, taps_complex) * (int64_t)shape->kernels->real_bytes +
-                               doubles_per_end(ols) * (int64_t)sizeof(double) + (int64_t)sizeof(int)) + offsets;
+    const int64_t normalized = n_exact(ols) > 0 ? n_exact(ols) + 1 : 0;
+    return n_rows(shape) * (reals_per_filter(shape, taps_complex) * (int64_t)shape->kernels->real_bytes +
+                            (doubles_per_end(ols) + normalized) * (int64_t)sizeof(double) + (int64_t)sizeof(int)) + offsets +
+           n_exact(ols) * (int64_t)sizeof(int64_t);
 }
 
 static char *data_of(const struct lw_cpu_ols *ols, int filter)
@@ -225,6 +238,36 @@ static void fill_long(const struct filling *filling, const struct tapped *filter
     separate_all(&ols->shape, lane->z, lane->x, filter->spectrum, to);
 }
 
+/* ---- normalized taps ------------------------------------------------------------------------------------------------------ */
+
+/* Return a bound of the largest magnitude of a template's spectrum: |E| + |O| with PACKED (separate), or the sum of magnitudes. */
+static double largest_gain(const struct filling *filling, const struct tapped *filter)
+{
+    const struct lw_cpu_ols_shape *const shape = &filling->ols->shape;
+    const int parts = parts_of(filling->ols);
+    const double complex *const z = filter->spectrum;
+    const bool is_packed = shape->method == LW_CPU_OLS_PACKED;
+    double largest = 0, sum = 0;
+    for (int64_t i = 0; i < shape->n_taps; i++)
+        sum += hypot(filter->taps[i * parts], parts == 2 ? filter->taps[i * parts + 1] : 0);
+    for (int64_t k = 0; filling->plan && k < shape->points; k++) {
+        const double complex m = is_packed ? conj(z[k > 0 ? shape->points - k : 0]) : z[k];
+        largest = fmax(largest, is_packed ? (cabs(z[k] + m) + cabs(z[k] - m)) / 2 : cabs(m));
+    }
+    return filling->plan ? largest * (double)shape->points : sum;
+}
+
+/* Keep the taps in double, real parts first. */
+static void keep_taps(const struct filling *filling, const struct tapped *filter)
+{
+    const struct lw_cpu_ols *const ols = filling->ols;
+    const int parts = parts_of(ols);
+    double *const to = ols->filters.taps + filter->number * ols->filters.n_exact;
+    for (int64_t t = 0; t < ols->filters.n_exact; t++)
+        to[t] = filter->taps[t % ols->shape.n_taps * parts + t / ols->shape.n_taps];
+    ols->filters.gains[filter->number] = largest_gain(filling, filter);
+}
+
 /* ---- all filters ---------------------------------------------------------------------------------------------------- */
 
 static bool is_long(const struct lw_cpu_ols *ols) { return ols->fft && ols->shape.points >= LONG; }
@@ -238,14 +281,18 @@ static void fill_filter(const struct filling *filling, int number, double *scrat
     struct tapped filter = {
         .taps = scratch, .number = number, .spectrum = (double complex *)(scratch + filling->taps + filling->folded),
     };
-    if (number >= filling->part->n) {
+    if (number >= filling->part->n * ols->shape.own) {
         memset(data_of(ols, number), 0, (size_t)ols->filters.stride * ols->shape.kernels->real_bytes);
         for (int64_t i = 0; i < each; i++)
             ols->filters.ends[number * each + i] = 0;
+        for (int64_t t = 0; t < ols->filters.n_exact; t++)
+            ols->filters.taps[number * ols->filters.n_exact + t] = 0;
         ols->filters.exponents[number] = 0;
         return;
     }
     lw_stored_filter(&filling->part->taps, spec->n_taps, number, scratch);
+    if (ols->filters.n_exact > 0)
+        lw_cpu_taps_normalize(spec->normalize, scratch, spec->n_taps, parts_of(ols));
     if (filling->folded > 0) {
         filter.taps = scratch + filling->taps;
         lw_post_fold(spec->post, scratch, spec->n_taps, parts_of(ols), filter.taps);
@@ -258,6 +305,8 @@ static void fill_filter(const struct filling *filling, int number, double *scrat
         fill_long(filling, &filter, lane);
     else
         fill_spectra(filling, &filter);
+    if (ols->filters.n_exact > 0)
+        keep_taps(filling, &filter);
 }
 
 /* Lay out the scratch memory of a thread. Each part is a whole number of cache lines. @return  its doubles */
@@ -276,8 +325,8 @@ static int64_t lay_out(struct filling *filling)
 int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_part *part, struct lw_error *err)
 {
     struct filling filling = {.ols = ols, .part = part};
-    const int n_filters = (int)ols->shape.n_filters;
-    const int64_t doubles = lay_out(&filling), most = lw_max64(1, SCRATCH_BYTES / (doubles * (int64_t)sizeof(double)));
+    const int64_t n_filters = n_rows(&ols->shape), doubles = lay_out(&filling);
+    const int64_t most = lw_max64(1, SCRATCH_BYTES / (doubles * (int64_t)sizeof(double)));
     const int n_threads = (int)lw_min64(lw_min64(ols->lanes.n, n_filters), most);
     const int64_t n_roots = ols->fft && !is_long(ols) ? ols->shape.points : 0;
     filling.scratch = lw_alloc_array(n_threads * doubles, sizeof(double), "the transforms of filters", err);
@@ -294,31 +343,51 @@ int lw_cpu_filters_fill(struct lw_cpu_ols *ols, const struct lw_ols_part *part, 
         filling.plan = fftw_plan_dft_1d((int)ols->shape.points, spectrum, spectrum, FFTW_FORWARD, FFTW_ESTIMATE);
     }
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1)
-    for (int f = 0; f < n_filters; f++) {
+    for (int64_t f = 0; f < n_filters; f++) {
         const int thread = omp_get_thread_num();
-        fill_filter(&filling, f, filling.scratch + thread * doubles, lw_cpu_lane_at(&ols->lanes, thread));
+        fill_filter(&filling, (int)f, filling.scratch + thread * doubles, lw_cpu_lane_at(&ols->lanes, thread));
     }
     if (filling.plan)
         fftw_destroy_plan(filling.plan);
     for (int64_t t = 0; t < ols->filters.n_terms; t++)
         ols->filters.offsets[t] = (ols->shape.n_taps - 1 - t % ols->shape.n_taps) * ols->shape.width +
                                   (t < ols->shape.n_taps ? 0 : ols->shape.turned);
+    for (int64_t t = 0; t < ols->filters.n_exact; t++)
+        ols->filters.exact_offsets[t] = (ols->shape.n_taps - 1 - t % ols->shape.n_taps) * ols->shape.series_width +
+                                        (t < ols->shape.n_taps ? 0 : ols->filters.exact_turned);
     lw_free(filling.scratch);
     lw_free(filling.roots);
     return LW_OK;
 }
 
+int64_t lw_cpu_exact_turned(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols)
+{
+    const int64_t step = lw_cpu_kernels(LW_DOUBLE)->direct_step, line = LW_ALIGNMENT / (int64_t)sizeof(double);
+    return n_exact(ols) > 0 ? lw_round_up((LW_CPU_EXACT + shape->n_taps) * shape->series_width + step, line) : 0;
+}
+
 int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, struct lw_cpu_filters *out,
                           struct lw_error *err)
 {
-    struct lw_cpu_filters filters = {.stride = reals_per_filter(shape, ols->taps_complex)};
+    struct lw_cpu_filters filters = {
+        .stride = reals_per_filter(shape, ols->taps_complex), .n_exact = n_exact(ols),
+        .exact_turned = lw_cpu_exact_turned(shape, ols),
+    };
+    const int64_t rows = n_rows(shape);
     const int64_t ends = doubles_per_end(ols);
     filters.n_terms = shape->method == LW_CPU_OLS_DIRECT ? n_terms(shape, ols->taps_complex) : 0;
-    filters.data = lw_alloc_array(shape->n_filters * filters.stride, shape->kernels->real_bytes, "the filters", err);
-    filters.exponents = lw_alloc_array(shape->n_filters, sizeof(int), "the filters' exponents", err);
+    filters.data = lw_alloc_array(rows * filters.stride, shape->kernels->real_bytes, "the filters", err);
+    filters.exponents = lw_alloc_array(rows, sizeof(int), "the filters' exponents", err);
     filters.offsets = lw_alloc_array(filters.n_terms, sizeof(int64_t), "the filters' offsets", err);
-    filters.ends = ends > 0 ? lw_alloc_array(shape->n_filters * ends, sizeof(double), "the filters for the ends", err) : NULL;
-    if (!filters.data || !filters.exponents || !filters.offsets || (ends > 0 && !filters.ends)) {
+    filters.ends = ends > 0 ? lw_alloc_array(rows * ends, sizeof(double), "the filters for the ends", err) : NULL;
+    bool is_whole = filters.data && filters.exponents && filters.offsets && (ends == 0 || filters.ends);
+    if (filters.n_exact > 0) {
+        filters.taps = lw_alloc_array(rows * filters.n_exact, sizeof(double), "the templates", err);
+        filters.gains = lw_alloc_array(rows, sizeof(double), "the templates' gains", err);
+        filters.exact_offsets = lw_alloc_array(filters.n_exact, sizeof(int64_t), "the templates' offsets", err);
+        is_whole = is_whole && filters.taps && filters.gains && filters.exact_offsets;
+    }
+    if (!is_whole) {
         lw_cpu_filters_release(&filters);
         return LW_ESYSTEM;
     }
@@ -329,6 +398,9 @@ int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_
 void lw_cpu_filters_release(struct lw_cpu_filters *filters)
 {
     lw_free(filters->ends);
+    lw_free(filters->taps);
+    lw_free(filters->gains);
+    lw_free(filters->exact_offsets);
     lw_free(filters->data);
     lw_free(filters->offsets);
     lw_free(filters->exponents);

@@ -40,6 +40,7 @@ struct costs {
     double load_real, store_real;       /* working real: conversion, screening, mirror image */
     double far_store_real;      /* added to store_real behind a segment that has left the caches */
     double peak_real, best_real, block_real;    /* working real: search for peaks, the best filter, statistics of blocks */
+    double energy_real, gain_real;      /* normalized: sample's energies, square roots; output's gain. Stacks: addition to sums */
     double vector_product;      /* one fused multiply-add of a whole vector */
     double transposed_real;     /* time slow: real in and out */
     double spilled_real;        /* time slow: the same, per SPILL_BYTES of a tile of channels */
@@ -56,6 +57,9 @@ struct costs {
 /* A segment whose buffers have so many bytes has left the caches when its outputs are stored. */
 #define FAR_SEGMENT (8 << 20)
 
+/* Most bytes of the spectra of a stack's channels in a lane. */
+#define LANE_BYTES (16 << 20)
+
 /* Nanoseconds of a step of lw_op_prepare_steps. */
 #define STEP_COST 2
 
@@ -68,7 +72,7 @@ static const struct costs single_costs = {
     .strip_point = {SHORT_FLOATS, 0.82, 0.82, 0.93, 0.94, 1.06, 1.13, 1.4, 1.9, 2.2, 2.4},
     .product_point = 0.15, .product_packed_point = 0.28, .far_byte = 0.023, .fresh_byte = 0.2, .load_real = 0.15,
     .store_real = 0.1, .far_store_real = 0.1, .peak_real = 0.05, .best_real = 0.2, .block_real = 0.2, .vector_product = 0.3,
-    .transposed_real = 0.2, .spilled_real = 0.12,
+    .transposed_real = 0.2, .spilled_real = 0.12, .energy_real = 6, .gain_real = 0.1,
 };
 static const struct costs double_costs = {
     .forward_point = {SHORT_DOUBLES, 1.25, 1.5, 1.7, 1.8, 1.95, 2.4, 4.1, 4.7, 4.9, 5.2},
@@ -76,7 +80,7 @@ static const struct costs double_costs = {
     .strip_point = {SHORT_DOUBLES, 1.2, 1.4, 1.75, 1.8, 2.0, 2.3, 3.3, 4.2, 4.5, 4.8},
     .product_point = 0.3, .product_packed_point = 0.55, .far_byte = 0.023, .fresh_byte = 0.2, .load_real = 0.3,
     .store_real = 0.2, .far_store_real = 0.2, .peak_real = 0.1, .best_real = 0.3, .block_real = 0.25, .vector_product = 0.3,
-    .transposed_real = 0.4, .spilled_real = 0.24,
+    .transposed_real = 0.4, .spilled_real = 0.24, .energy_real = 6, .gain_real = 0.2,
 };
 
 /* Return the nanoseconds of a transform. */
@@ -91,7 +95,7 @@ static double fft_cost(const double *point_costs, int64_t points)
 /* Return the nanoseconds per real, in or out, for transposing a tile of channels; 0 if time is fast. */
 static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape)
 {
-    const double buffers = shape->n_bank > 1 && shape->method != LW_CPU_OLS_DIRECT ? 3 : 1;
+    const double buffers = shape->keeps && shape->method != LW_CPU_OLS_DIRECT ? 3 : 1;
     const double reals = (double)(shape->tile * shape->length * shape->width);
     const double spills = buffers * reals * (double)shape->kernels->real_bytes / SPILL_BYTES;
     if (shape->tile == 1)
@@ -104,7 +108,7 @@ static double filter_cost(const struct costs *costs, const struct lw_cpu_ols_sha
 {
     const bool is_packed = shape->method == LW_CPU_OLS_PACKED, is_long = shape->kernels->fft_shape(shape->points).rows > 1;
     const double points = (double)shape->points, point_bytes = (double)shape->kernels->real_bytes * (is_packed ? 4 : 2);
-    const double far_bytes = point_bytes * points * (double)shape->n_bank < FAR_BYTES ? 0
+    const double far_bytes = point_bytes * points * (double)(shape->n_bank * shape->own) < FAR_BYTES ? 0
                              : is_long ? point_bytes - HIDDEN_BYTES : point_bytes;
     return fft_cost(is_only_searched && is_long ? costs->strip_point : costs->inverse_point, shape->points) +
            points * ((is_packed ? costs->product_packed_point : costs->product_point) + far_bytes * costs->far_byte);
@@ -119,7 +123,7 @@ static double products_cost(const struct costs *costs, const struct lw_cpu_ols_s
            (products & LW_BEST ? costs->best_real : 0) + (products & LW_BLOCKS ? costs->block_real : 0);
 }
 
-/* Return the nanoseconds for one segment of one channel and all filters. */
+/* Return the nanoseconds for one segment of one channel and all filters; of a stack, for one segment of all its outputs. */
 static double segment_cost(const struct costs *costs, const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
 {
     const unsigned products = lw_search_products(&spec->ols.search);
@@ -132,7 +136,17 @@ static double segment_cost(const struct costs *costs, const struct lw_op_spec *s
         per_filter += reals * (double)shape->n_taps * (spec->ols.taps_complex ? 2 : 1) * costs->vector_product / per_vector;
     } else {
         once += fft_cost(costs->forward_point, shape->points);
-        per_filter += filter_cost(costs, shape, products == LW_PEAKS);
+        per_filter += filter_cost(costs, shape, products == LW_PEAKS && !lw_op_is_array(spec));
+    }
+    if (spec->ols.normalize != LW_NORMALIZE_NONE) {
+        once += costs->energy_real * reals_in;
+        per_filter += costs->gain_real * reals_out;
+    }
+    if (shape->summed > 0) {            /* delays need parts of one segment more than a task's own */
+        const double made = products_cost(costs, shape, products) * reals_out, run = (double)shape->run;
+        per_filter += costs->gain_real * reals_out - made;
+        return ((double)shape->rows / run * once + (double)shape->summed * (run + 1) / run * per_filter * (double)shape->n_bank) +
+               made * (double)shape->n_bank;
     }
     return once + per_filter * (double)shape->n_bank;
 }
@@ -159,6 +173,23 @@ static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols
     return segment_cost(costs, spec, shape) / (used * (double)shape->n_bank);
 }
 
+/* Set the segments that share spectra in a lane: of a stack so many that delays need few others, as far as memory allows. */
+static void share_spectra(const struct lw_op_spec *spec, struct lw_cpu_ols_shape *shape)
+{
+    const struct lw_op_reach reach = lw_op_reach_of(spec);
+    const int64_t most = spec->n_outputs > 0 ? lw_divide_up(spec->n_outputs, shape->hop) : LW_CPU_MOST_RUN;
+    const int64_t segment = (4 * shape->points + shape->hop) * (int64_t)shape->kernels->real_bytes * lw_max64(1, shape->summed);
+    shape->run = shape->block = 1;
+    shape->rows = shape->tile;
+    if (shape->summed == 0)
+        return;
+    const int64_t others = lw_divide_up(reach.before, shape->hop) + lw_divide_up(reach.after, shape->hop);
+    shape->run = lw_max64(1, lw_min64(lw_min64(most, LW_CPU_MOST_RUN), LANE_BYTES / segment - others));
+    shape->block = lw_min64(shape->n_bank, LW_CPU_MOST_BLOCK);
+    shape->ahead = lw_round_up(reach.before, shape->hop);
+    shape->rows = (shape->run + others) * shape->summed;
+}
+
 struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment)
 {
     const bool is_complex = spec->input.is_complex || spec->ols.taps_complex;
@@ -169,11 +200,14 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
         .method = segment == 0 ? LW_CPU_OLS_DIRECT : is_complex || segment % 2 != 0 ? LW_CPU_OLS_COMPLEX : LW_CPU_OLS_PACKED,
         .n_filters = spec->ols.n_filters, .n_bank = lw_ols_bank(&spec->ols),
         .n_taps = spec->ols.n_taps + (folds ? reach.before + reach.after : 0),
+        .own = spec->ols.own_taps ? lw_op_inputs(spec, spec->n_channels) : 1,
         .before = folds ? 0 : reach.before, .after = folds ? 0 : reach.after, .rate = lw_post_rate(spec->ols.post),
     };
     shape.narrows = !is_complex && shape.method == LW_CPU_OLS_COMPLEX;
     shape.width = is_complex || shape.method == LW_CPU_OLS_COMPLEX ? 2 : 1;
-    shape.halo = shape.n_taps - 1 + shape.before + shape.after;
+    shape.summed = spec->ols.stacks ? lw_op_inputs(spec, 1) : 0;
+    shape.keeps = shape.n_bank > 1 || shape.summed > 0;
+    shape.halo = shape.n_taps - 1 + (shape.summed > 0 ? 0 : shape.before + shape.after);
     shape.length = segment > 0 ? segment : DIRECT_HOP + shape.halo;
     shape.hop = shape.length - shape.halo;
     /* the last DIRECT step of outputs reads beyond the segment */
@@ -182,7 +216,8 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     shape.points = shape.method == LW_CPU_OLS_PACKED ? segment / 2 : segment;
     while (segment > 0 && !lw_has_factors_up_to(7, shape.points))
         shape.points++;
-    shape.tile = spec->layout == LW_TIME_FAST ? 1 : lw_min64(spec->n_channels, LW_CPU_TILE_CHANNELS);
+    shape.tile = spec->layout == LW_TIME_FAST ? 1 : lw_min64(lw_op_inputs(spec, spec->n_channels), LW_CPU_TILE_CHANNELS);
+    share_spectra(spec, &shape);
     shape.widens = shape.width == 2 && !spec->input.is_complex;
     shape.series_width = is_complex ? 2 : 1;
     return shape;
@@ -240,6 +275,9 @@ static int check(const struct lw_op_spec *spec, struct lw_error *err)
     assert(!(products & LW_BLOCKS) || (search->every >= 1 && search->every <= LW_SEARCH_MOST_EVERY));
     (void)products;
     const int64_t least = least_segment(spec);
+    if (lw_op_is_array(spec) && lw_post_folds(ols->post))
+        return lw_fail(err, LW_ECONFIG, "--post derivative cannot be made of stacks, of normalized outputs, or of filters that "
+                       "differ from channel to channel: leave it out");
     if (least > MOST_TAPS)
         return lw_fail(err, LW_ECONFIG, "the filter has %" PRId64 " taps, more than the %" PRId64 " that the cpu "
                        "engine takes%s", ols->n_taps, MOST_TAPS - (least - ols->n_taps),
@@ -271,12 +309,15 @@ static void describe(const struct lw_cpu_ols_shape *shape, struct lw_post post, 
 int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
     int rc;
-    if ((rc = lw_op_refuse_array(spec, "cpu", err)) || (rc = check(spec, err)))
+    if ((spec->ols.beams && (rc = lw_op_refuse_array(spec, "cpu", err))) || (rc = check(spec, err)))
         return rc;
     const int segment = spec->ols.segment > 0 ? spec->ols.segment : choose_segment(spec);
     const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, segment);
+    const struct lw_op_reach reach = lw_op_reach_of(spec);
+    const bool folds = lw_post_folds(spec->ols.post);
+    const bool is_uncut = shape.method == LW_CPU_OLS_DIRECT && !lw_search_is_needed(&spec->ols.search) && !lw_op_is_array(spec);
     *plan = (struct lw_op_plan){
-        .halo = shape.halo, .unit = shape.method == LW_CPU_OLS_DIRECT && !lw_search_is_needed(&spec->ols.search) ? 1 : shape.hop,
+        .halo = shape.n_taps - 1 + (folds ? 0 : reach.before + reach.after), .unit = is_uncut ? 1 : shape.hop,
         .channel_unit = 1, .input_width = 1, .n_outputs = spec->n_outputs, .segment = segment,
         .seconds_per_output = 1e-9 * output_cost(spec, &shape) / shape.rate,
         .seconds_to_prepare = 1e-9 * (double)shape.n_filters * prepare_cost(spec, &shape),

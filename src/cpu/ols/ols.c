@@ -7,6 +7,7 @@
  * thread, the block or the slot. */
 #include "cpu/ols/ols.h"
 
+#include "cpu/dispatch.h"
 
 #include <assert.h>
 
@@ -33,10 +34,13 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
 {
     const int64_t real = (int64_t)shape->kernels->real_bytes, tile = shape->tile;
     const int64_t sums = shape->before + shape->hop + shape->after;     /* sums of a whole segment */
-    const bool is_direct = shape->method == LW_CPU_OLS_DIRECT, is_bank = shape->n_bank > 1;
+    const bool is_direct = shape->method == LW_CPU_OLS_DIRECT, is_stack = shape->summed > 0;
+    const int64_t windows = spec->ols.normalize == LW_NORMALIZE_NONE ? 0 : shape->length - shape->n_taps + 1;
+    const int width = spec->input.is_complex ? 2 : 1;
+    const struct lw_cpu_kernels *const wide = lw_cpu_kernels(LW_DOUBLE);
     const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
     const int64_t spectrum = is_direct ? 0 : padded(shape, 2 * shape->points);
-    struct lw_cpu_ols_strides s = {.x = spectrum, .y = spectrum, .z = is_bank ? spectrum : 0};
+    struct lw_cpu_ols_strides s = {.x = spectrum, .y = spectrum, .z = shape->keeps ? spectrum : 0};
     if (is_direct) {
         s.x = padded(shape, shape->turned * (spec->ols.taps_complex ? 2 : 1));
         s.y = padded(shape, lw_round_up(sums * shape->width, shape->kernels->direct_step));
@@ -48,17 +52,29 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
         s.best_filters = lw_cpu_padded(shape->hop * (int64_t)sizeof(int32_t));
     }
     s.touched = lw_scalar_is_integer(spec->input.scalar) ? 0 : sums;
+    s.gains = padded(shape, windows);
+    s.wide = windows > 0 ? lw_cpu_padded(shape->length * width * (int64_t)sizeof(double)) / (int64_t)sizeof(double) : 0;
+    s.sums = is_stack ? padded(shape, (shape->before + shape->run * shape->hop + shape->after) * shape->series_width) : 0;
+    const int64_t windows_sums = lw_round_up(LW_CPU_EXACT * 2, wide->direct_step);
+    const int64_t exact = windows > 0 ? 2 * lw_cpu_exact_turned(shape, &spec->ols) + windows_sums : 0;
     const int64_t panel = spec->layout == LW_TIME_SLOW ? padded(shape, LW_CPU_PANEL_ROWS * tile * shape->width) : 0;
 
     struct lw_arena arena = {.base = memory};
-    lane->x = lw_cpu_take(&arena, tile * s.x * real);
-    lane->z = lw_cpu_take(&arena, (is_bank ? tile : 1) * spectrum * real);
+    lane->x = lw_cpu_take(&arena, shape->rows * s.x * real);
+    lane->z = lw_cpu_take(&arena, (shape->keeps ? shape->rows : 1) * spectrum * real);
     lane->work = lw_cpu_take(&arena, is_direct ? 0 : padded(shape, 2 * fft.work) * real);
     lane->panel = lw_cpu_take(&arena, panel * real);
     lane->post = lw_cpu_take(&arena, tile * s.post * real);
-    lane->y = is_direct || is_bank ? lw_cpu_take(&arena, tile * s.y * real) : lane->x;
-    lane->best = lw_cpu_take(&arena, tile * (s.best_values + s.best_strengths + s.best_filters));
-    lane->touched = lw_cpu_take(&arena, tile * s.touched);
+    lane->y = is_direct || shape->keeps ? lw_cpu_take(&arena, (is_stack ? 1 : tile) * s.y * real) : lane->x;
+    lane->best = lw_cpu_take(&arena, (is_stack ? shape->run : tile) * (s.best_values + s.best_strengths + s.best_filters));
+    lane->touched = lw_cpu_take(&arena, lw_cpu_padded(shape->rows * s.touched));
+    lane->rows = lw_cpu_take(&arena, lw_cpu_padded(shape->rows * (int64_t)sizeof *lane->rows));
+    lane->gains = lw_cpu_take(&arena, shape->rows * s.gains * real);
+    lane->wide = lw_cpu_take(&arena, tile * s.wide * (int64_t)sizeof(double));
+    lane->energies = lw_cpu_take(&arena, lw_cpu_padded(windows * (int64_t)sizeof(double)));
+    lane->scratch = lw_cpu_take(&arena, windows > 0 ? lw_cpu_padded(4 * shape->n_taps * (int64_t)sizeof(double)) : 0);
+    lane->exact = lw_cpu_take(&arena, lw_cpu_padded(exact * (int64_t)sizeof(double)));
+    lane->sums = lw_cpu_take(&arena, shape->block * s.sums * real);
     *strides = s;
     return arena.used;
 }
@@ -68,7 +84,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
 /* Return the number of segments times tiles. */
 static int64_t n_segments(const struct lw_cpu_ols_shape *shape, int64_t count, int64_t n_channels)
 {
-    return lw_divide_up(count, shape->hop) * lw_divide_up(n_channels, shape->tile);
+    return lw_divide_up(count, shape->run * shape->hop) * (shape->summed > 0 ? 1 : lw_divide_up(n_channels, shape->tile));
 }
 
 /* Return the most parts that the filters of a segment are divided into. The best filter is chosen among all, in one lane. */
@@ -128,6 +144,8 @@ static void ols_destroy(void *state)
 static int ols_fill(void *state, const struct lw_ols_part *part, struct lw_error *err)
 {
     struct lw_cpu_ols *const ols = state;
+    ols->first = part->first;
+    ols->n_held = part->n;
     lw_cpu_search_fill(ols, part);
     return lw_cpu_filters_fill(ols, part, err);
 }
@@ -142,6 +160,8 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     ols->spec.ols.taps.data = ols->spec.ols.search.noise = NULL;        /* borrowed during this call only */
     ols->plan = *plan;
     ols->shape = lw_cpu_ols_shape(spec, plan->segment);
+    ols->layout = lw_op_output_layout(spec);
+    ols->lead = plan->before + (ols->shape.summed > 0 ? lw_op_reach_of(spec).before : 0);
 
     const struct lw_ols_part part = {spec->ols.taps, spec->ols.search.noise, 0, spec->ols.n_filters};
     int rc;
@@ -159,96 +179,28 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
 
 /* ---- one segment --------------------------------------------------------------------------------------------------- */
 
-/* Return the spectrum of channel c. */
-static void *z_of(const struct lw_cpu_segment *s, int c) { return lw_cpu_real_at(s->ols, s->lane->z, c * s->ols->strides.z); }
-
-/* Prepare channel c for the filters: its spectrum, or with DIRECT and complex taps its copy times i. */
-static void prepare(const struct lw_cpu_segment *s, int c)
-{
-    const struct lw_cpu_ols *const ols = s->ols;
-    const struct lw_cpu_kernels *const k = ols->shape.kernels;
-    void *const x = lw_cpu_x(s, c), *const z = z_of(s, c);
-    lw_cpu_segment_condition(s, c);
-    if (ols->shape.method != LW_CPU_OLS_DIRECT)
-        k->fft_forward(ols->fft, x, z, s->lane->work);
-    else if (ols->spec.ols.taps_complex)
-        k->quarter_turn(x, lw_cpu_real_at(ols, x, ols->shape.turned), ols->shape.length);
-    if (ols->shape.method == LW_CPU_OLS_PACKED)
-        k->mirror(ols->fft, z, x);
-}
-
-/* Filter channel c into y. @return  its sums, NULL if they have been searched and are not needed; the first n_taps - 1 points of a
- * transformed segment are wrapped and left out */
-static void *multiply(const struct lw_cpu_segment *s, int filter, int c, void *y)
-{
-    const struct lw_cpu_ols *const ols = s->ols;
-    const struct lw_cpu_kernels *const k = ols->shape.kernels;
-    const void *const h = lw_cpu_real_at(ols, ols->filters.data, filter * ols->filters.stride);
-    const void *const x = lw_cpu_x(s, c), *const z = z_of(s, c);
-    if (ols->shape.method == LW_CPU_OLS_DIRECT) {
-        const struct lw_cpu_terms terms = {h, ols->filters.offsets, ols->filters.n_terms};
-        k->direct(&terms, x, y, s->n_sums * ols->shape.width);
-        return y;
-    }
-    k->fft_multiply(ols->fft, h, z, ols->shape.method == LW_CPU_OLS_PACKED ? x : NULL, s->lane->work);
-    if (lw_cpu_segment_is_only_searched(s, filter, c)) {
-        lw_cpu_segment_search_strips(s, filter, c);
-        return NULL;
-    }
-    k->fft_inverse(ols->fft, s->lane->work, y);
-    return lw_cpu_real_at(ols, y, (ols->shape.n_taps - 1) * ols->shape.width);
-}
-
-/* Keep every D-th sample of the axis, in place. */
-static void thin(const struct lw_cpu_segment *s, struct lw_cpu_segment_outputs *outputs)
-{
-    const struct lw_cpu_ols *const ols = s->ols;
-    const int64_t every = lw_post_every(ols->spec.ols.post), block = s->slot->block.first, begin = block + s->first;
-    const size_t bytes = (size_t)ols->shape.series_width * ols->shape.kernels->real_bytes;
-    outputs->first = lw_divide_up(begin, every) - lw_divide_up(block, every);
-    outputs->count = lw_divide_up(begin + s->n_outputs, every) - lw_divide_up(begin, every);
-    for (int c = 0; c < s->n_channels; c++) {
-        char *const to = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
-        lw_cpu_pick(to, 1, to + (size_t)(lw_round_up(begin, every) - begin) * bytes, every, outputs->count, bytes);
-    }
-}
-
-static void put(const struct lw_cpu_segment *s, int filter, void *y)
-{
-    struct lw_cpu_segment_outputs outputs = {filter, s->first, s->n_outputs, y, s->ols->strides.y, false};
-    if (!lw_cpu_segment_is_put(s))
-        return;
-    if (lw_post_every(s->ols->spec.ols.post) > 1)
-        thin(s, &outputs);
-    if (outputs.count == 0)
-        return;
-    if (s->ols->post)
-        lw_cpu_segment_post(s, &outputs);
-    else
-        lw_cpu_segment_store(s, &outputs);
-}
-
 /* One filter goes channel by channel, which touches little memory. Several filters first make and keep all channels' spectra. */
 static void run(const struct lw_cpu_segment *s)
 {
-    const bool is_bank = s->ols->shape.n_bank > 1;
+    const bool is_bank = s->ols->shape.keeps;
     for (int c = 0; is_bank && c < s->n_channels; c++)
-        prepare(s, c);
+        lw_cpu_segment_prepare(s, c);
     for (int filter = s->filter; filter < s->filter_end; filter++) {
         void *first = NULL;
         lw_cpu_segment_fetch(s, filter);
         for (int c = 0; c < s->n_channels; c++) {
             if (!is_bank)
-                prepare(s, c);
-            void *const y = multiply(s, filter, c, lw_cpu_real_at(s->ols, s->lane->y, c * s->ols->strides.y));
+                lw_cpu_segment_prepare(s, c);
+            void *const y = lw_cpu_segment_filter(s, filter, c, lw_cpu_real_at(s->ols, s->lane->y, c * s->ols->strides.y));
             if (!y)
                 continue;
-            lw_cpu_segment_finish(s, filter, c, y);
+            if (lw_cpu_gains(s, c))
+                s->ols->shape.kernels->gain(y, lw_cpu_gains(s, c), s->n_sums, s->ols->shape.series_width);
             if (s->ols->search)
                 lw_cpu_segment_search(s, filter, c, y);
             first = c == 0 ? y : first;
         }
-        put(s, filter, first);
+        lw_cpu_segment_put(s, filter, first);
     }
 }
 
@@ -257,18 +209,19 @@ static void run(const struct lw_cpu_segment *s)
 static void cut_segment(const struct lw_cpu_work *work, const struct lw_slot *slot, int64_t task, struct lw_cpu_segment *s)
 {
     const struct lw_cpu_ols_shape *const shape = &work->ols->shape;
-    const int64_t tiles = lw_divide_up(work->n_channels, shape->tile), part = task % work->n_parts, place = task / work->n_parts;
-    const int64_t begin = work->begin + place / tiles * shape->hop;
+    const int64_t tiles = n_segments(shape, 1, work->n_channels), part = task % work->n_parts, place = task / work->n_parts;
+    const int64_t begin = work->begin + place / tiles * shape->run * shape->hop;
     const int64_t left = work->axis_end - begin, in_group = place % tiles * shape->tile;
     s->ols = work->ols;
     s->work = work;
     s->slot = slot;
     s->first = begin - slot->block.first;
     s->channel = work->channel + in_group;
-    s->n_outputs = lw_min64(shape->hop, left);
+    s->n_outputs = lw_min64(lw_min64(shape->run * shape->hop, lw_round_up(work->end, shape->hop) - begin), left);
     s->n_sums = shape->before + s->n_outputs + shape->after;
     s->n_samples = lw_min64(shape->length, left + shape->halo);
     s->n_channels = (int)lw_min64(shape->tile, work->n_channels - in_group);
+    s->row = 0;
     s->filter = work->filter + (int)(part * work->n_filters / work->n_parts);
     s->filter_end = work->filter + (int)((part + 1) * work->n_filters / work->n_parts);
     s->counts = part == 0;
@@ -279,6 +232,10 @@ static void compute(const void *state, void *lane, const struct lw_slot *slot, i
     struct lw_cpu_segment segment;
     cut_segment(state, slot, task, &segment);
     segment.lane = lane;
+    if (segment.ols->shape.summed > 0) {
+        lw_cpu_segment_stack(&segment);
+        return;
+    }
     lw_cpu_segment_count(&segment);
     lw_cpu_segment_load(&segment);
     if (segment.ols->search)
@@ -291,7 +248,7 @@ static void compute(const void *state, void *lane, const struct lw_slot *slot, i
 static void compute_all(struct lw_cpu_work *work, const struct lw_slot *slot)
 {
     const struct lw_cpu_ols *const ols = work->ols;
-    const int64_t samples = ols->shape.length * ols->shape.tile;
+    const int64_t samples = ols->shape.length * ols->shape.rows;
     const int64_t segments = n_segments(&ols->shape, work->end - work->begin, work->n_channels);
     const int64_t wanted = ols->lanes.n > 1 && segments > 0 ? lw_divide_up(TASKS_PER_LANE * ols->lanes.n, segments) : 1;
     work->n_parts = lw_min64(wanted, most_parts(&ols->spec.ols.search, work->n_filters));

@@ -17,8 +17,12 @@
  * Transforms with large prime factors are slow, and their errors several times as large. A segment of that length, which only a
  * user asks for, is padded with zeros to the next better length.
  *
+ * Arrays (signal/array.h): outputs are normalized, channel by channel, behind the inverse transform (norm.c). A stack's task makes
+ * the sums of several segments (stack.c). A lane then holds the spectra of all channels in all segments that the delays reach, a
+ * *row* of buffers each.
+ *
  * Files of this folder, each of which calls only those before it: choose (sizes), bank (spectra and taps), samples (load and
- * store), post (--post), search, ols (a block, segment by segment). */
+ * store), norm, post (--post), search, stack, ols (a block, segment by segment). */
 #pragma once
 
 #include "cpu/crossings.h"
@@ -29,6 +33,13 @@
 
 /* Channels in a tile if time is slow: 16 samples of float32 are a cache line of output. */
 #define LW_CPU_TILE_CHANNELS 16
+
+/* Most segments of a stack's task, and filters whose sums are made together. */
+#define LW_CPU_MOST_RUN 16
+#define LW_CPU_MOST_BLOCK 4
+
+/* Outputs that are summed directly at a time because the transform is not exact enough for them. */
+#define LW_CPU_EXACT 64
 
 enum lw_cpu_ols_method { LW_CPU_OLS_DIRECT, LW_CPU_OLS_COMPLEX, LW_CPU_OLS_PACKED };
 
@@ -46,7 +57,16 @@ struct lw_cpu_ols_shape {
     int64_t halo;               /* samples that a segment needs before those of its outputs */
     int64_t turned;             /* DIRECT with complex taps: reals from a sample to its copy times i in the same buffer */
     int64_t points;             /* points of the complex transform, perhaps beyond the segment; 0: none */
-    int64_t tile;               /* channels worked on together: several only if time is slow */
+    int64_t tile;               /* channels loaded together: several only if time is slow */
+    int64_t own;                /* channels with taps of their own; 1: all share them */
+    bool keeps;                 /* spectra are kept for several filters */
+
+    /* stacks; else `summed` is 0, and a task has one segment */
+    int64_t summed;             /* channels of a stack */
+    int64_t run;                /* segments of a task's outputs */
+    int64_t ahead;              /* whole segments, in samples, before an output's own that its delays may need */
+    int64_t rows;               /* rows of buffers: channels, times segments that a task needs for its delays */
+    int64_t block;              /* filters whose sums are made together */
     bool widens, narrows;       /* real samples in complex arithmetic, on the way in; on the way out */
 };
 
@@ -60,12 +80,18 @@ int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
 
 /* Filters in the form of a method. The creator owns them. */
 struct lw_cpu_filters {
-    void *data;                 /* DIRECT: [n_filters x n_terms] reals. Else spectra, prescaled by 1 / points, in the transform's
-                                   order: COMPLEX [n_filters x points] complex, PACKED [n_filters][A, B][points] complex */
+    void *data;                 /* rows of taps: filters, times their channels' own. DIRECT: [rows x n_terms] reals. Else
+                                   spectra, prescaled by 1 / points, in the transform's order: COMPLEX [rows x points] complex,
+                                   PACKED [rows][A, B][points] complex */
     int64_t *offsets;           /* DIRECT: [n_terms] */
     int64_t n_terms;
-    int64_t stride;             /* reals from filter to filter */
-    int *exponents;             /* [n_filters]: outputs must still be multiplied by 2^exponent */
+    int64_t stride;             /* reals from row to row */
+    int *exponents;             /* [rows]: outputs must still be multiplied by 2^exponent */
+    double *taps;               /* normalized outputs: [rows of taps][n_exact], in the order of DIRECT; else NULL */
+    int64_t n_exact;
+    int64_t *exact_offsets;     /* [n_exact] */
+    int64_t exact_turned;       /* doubles from a window's sample to its copy times i */
+    double *gains;              /* normalized outputs: [rows of taps], bound of |h|'s spectrum; else NULL */
     double *ends;               /* folded derivative: [n_filters x lw_post_end_taps (x 2 if complex)], for the ends; else NULL */
 };
 
@@ -74,6 +100,10 @@ int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct 
 int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols,
                           struct lw_cpu_filters *out, struct lw_error *err);
 void lw_cpu_filters_release(struct lw_cpu_filters *filters);
+
+/** Return the doubles from a sample of LW_CPU_EXACT windows to its copy times i, with those that direct() reads beyond them; 0:
+ * outputs are not normalized. */
+int64_t lw_cpu_exact_turned(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols);
 
 /* ---- an operation, and the memory of one of its threads ---------------------------------------------------------------- */
 
@@ -89,6 +119,16 @@ struct lw_cpu_ols_strides {
     int64_t post;               /* interpolated outputs; 0: none */
     int64_t best_values, best_strengths, best_filters;  /* bytes; 0: not wanted */
     int64_t touched;            /* bytes; 0: not wanted */
+    int64_t gains;              /* normalized outputs; else 0 */
+    int64_t wide;               /* doubles; normalized outputs; else 0 */
+    int64_t sums;               /* stacks: from filter to filter; else 0 */
+};
+
+/* Samples of a channel of a segment, as they are in the lane. */
+struct lw_cpu_row {
+    int exponent;               /* samples were divided by 2^exponent */
+    bool is_blanked;            /* `touched` marks outputs that must be NaN */
+    double rms, most_gain;      /* normalized outputs: of the samples; the largest gain */
 };
 
 /* Work memory of one thread. */
@@ -101,8 +141,12 @@ struct lw_cpu_ols_lane {
     char *post;                 /* interpolated outputs */
     char *best;                 /* best outputs of a tile's channels: values, then strengths, then filters */
     uint8_t *touched;           /* 1 for a sum with a tap that touches a sample that is not finite */
-    int exponents[LW_CPU_TILE_CHANNELS]; /* [channels of the tile]: samples were divided by 2^exponent */
-    bool is_blanked[LW_CPU_TILE_CHANNELS];
+    struct lw_cpu_row *rows;
+    char *gains;                /* [row][hop] reals: inverse roots of the windows' energies */
+    double *wide;               /* [channel of the tile]: samples in double */
+    double *energies, *scratch; /* [hop]; for the energies' sums */
+    double *exact;              /* samples and outputs of LW_CPU_EXACT windows, in double */
+    char *sums;                 /* [filter] sums of a task's segments */
     struct lw_cpu_found found;
 };
 
@@ -116,6 +160,9 @@ struct lw_cpu_ols {
     struct lw_cpu_ols_strides strides;
     struct lw_cpu_post *post;   /* NULL: outputs are stored as they are */
     struct lw_cpu_search *search;       /* NULL: no search */
+    enum lw_layout layout;              /* layout of products */
+    int64_t lead;                       /* sample of a block with which output 0 of the series begins */
+    int first, n_held;                  /* filters of the bank that are held */
 };
 
 /** Fill the filters of an operation, whose lanes and transform are ready. Uses the lanes' memory. */
@@ -145,6 +192,7 @@ struct lw_cpu_segment {
     int64_t n_samples;                  /* working samples that the block holds; zeros follow */
     int64_t channel;
     int n_channels;
+    int64_t row;                        /* row of buffers of its first channel; stacks: number of an output's segment in its task */
     int filter, filter_end;
     bool counts;                        /* one of the tasks that share a segment counts its samples */
 };
@@ -154,10 +202,29 @@ static inline void *lw_cpu_real_at(const struct lw_cpu_ols *ols, void *buffer, i
     return (char *)buffer + (size_t)real * ols->shape.kernels->real_bytes;
 }
 
-/* Return the samples of channel c of the tile. */
+/* Return the samples and the spectrum of channel c of the tile, what is known of them, and its outputs that are to be NaN. */
 static inline void *lw_cpu_x(const struct lw_cpu_segment *s, int c)
 {
-    return lw_cpu_real_at(s->ols, s->lane->x, c * s->ols->strides.x);
+    return lw_cpu_real_at(s->ols, s->lane->x, (s->row + c) * s->ols->strides.x);
+}
+
+static inline void *lw_cpu_z(const struct lw_cpu_segment *s, int c)
+{
+    return lw_cpu_real_at(s->ols, s->lane->z, (s->row + c) * s->ols->strides.z);
+}
+
+static inline struct lw_cpu_row *lw_cpu_row(const struct lw_cpu_segment *s, int c) { return &s->lane->rows[s->row + c]; }
+
+static inline uint8_t *lw_cpu_touched(const struct lw_cpu_segment *s, int c)
+{
+    return s->lane->touched + (s->row + c) * s->ols->strides.touched;
+}
+
+/* Return the row of taps of a filter and channel c of the tile. */
+static inline int64_t lw_cpu_taps_row(const struct lw_cpu_segment *s, int filter, int c)
+{
+    const int64_t own = s->ols->shape.own;
+    return filter * own + (own == 1 ? 0 : s->ols->shape.summed > 0 ? s->channel + c : s->slot->block.channel + s->channel + c);
 }
 
 /* Return whether a segment's outputs are the block's own. */
@@ -181,11 +248,15 @@ void lw_cpu_segment_load(const struct lw_cpu_segment *s);
  * own samples. Overwrites x. */
 void lw_cpu_segment_count(const struct lw_cpu_segment *s);
 
+/** Load n samples from number `first` of a channel of the block on, in double, to be made finite. */
+void lw_cpu_load_wide(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t n,
+                      double *to);
+
 /** Make channel c's samples finite, of a magnitude that the transforms can take, and zero beyond the block. */
 void lw_cpu_segment_condition(const struct lw_cpu_segment *s, int c);
 
-/** Undo the scaling on channel c's outputs, set those to NaN that touch samples that are not finite, and drop the imaginary parts
- * of real outputs. */
+/** Undo the scaling on channel c's outputs, drop the imaginary parts of real outputs, and set those to NaN that touch samples that
+ * are not finite. Normalized outputs still lack their gains. */
 void lw_cpu_segment_finish(const struct lw_cpu_segment *s, int filter, int c, void *y);
 
 /* Outputs of a segment to be stored in the slot. */
@@ -205,6 +276,31 @@ void lw_cpu_segment_fetch(const struct lw_cpu_segment *s, int filter);
 
 /** Return where an output is stored in a slot. @param channel, output  counted in the block */
 char *lw_cpu_output_at(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int filter, int64_t channel, int64_t output);
+
+/* ---- normalized outputs (norm.c) ------------------------------------------------------------------------------------------
+ *
+ * The transform's errors are those of the loudest samples of a segment. Outputs of windows that are too quiet beside them are
+ * summed directly, in double. Levels are taken off before samples are rounded to the computing precision. */
+
+/** Set a row's gains and its samples in the computing precision from those in double, `wide`, which are finite: less a level with
+ * DEMEANED. Overwrites `wide`. Counts the segment's own windows whose outputs are 0. */
+void lw_cpu_segment_weigh(const struct lw_cpu_segment *s, int c, double *wide);
+
+/** Return the least gain of outputs that the transform is not exact enough for.
+ * @param y  outputs as the transform leaves them, without their gains */
+double lw_cpu_segment_least_gain(const struct lw_cpu_segment *s, int filter, int c, const void *y);
+
+/** Make the outputs of a filter anew whose gains are `least` or more. */
+void lw_cpu_segment_refine(const struct lw_cpu_segment *s, int filter, int c, double least, void *y);
+
+/** Return the gains of channel c's outputs; NULL: outputs are not normalized. */
+static inline const void *lw_cpu_gains(const struct lw_cpu_segment *s, int c)
+{
+    return s->ols->strides.gains == 0 ? NULL : lw_cpu_real_at(s->ols, s->lane->gains, (s->row + c) * s->ols->strides.gains);
+}
+
+/** Turn a filter's taps into a template of norm 1, less its mean with DEMEANED. */
+void lw_cpu_taps_normalize(enum lw_normalize normalize, double *taps, int64_t n_taps, int parts);
 
 /* ---- --post on a segment's sums (post.c) ------------------------------------------------------------------------------- */
 
@@ -262,3 +358,17 @@ void lw_cpu_search_join(void *state, struct lw_slot *slot, int64_t first, int64_
 
 /** Add up the cells, with all threads, and set the slot's number of crossings. */
 void lw_cpu_search_end(const struct lw_cpu_work *work, const struct lw_slot *slot);
+
+/* ---- filtering of a channel, and stacks (stack.c) ------------------------------------------------------------------------ */
+
+/** Prepare channel c for the filters: its spectrum, or with DIRECT and complex taps its copy times i. */
+void lw_cpu_segment_prepare(const struct lw_cpu_segment *s, int c);
+
+/** Filter channel c into y. @return  its sums, without gains; NULL if they have been searched and are not needed */
+void *lw_cpu_segment_filter(const struct lw_cpu_segment *s, int filter, int c, void *y);
+
+/** Thin out, change and store a filter's outputs. @param y  sums of the tile's first channel. Overwritten */
+void lw_cpu_segment_put(const struct lw_cpu_segment *s, int filter, void *y);
+
+/** Make all products of a task with stacks: s has the outputs of all its segments. */
+void lw_cpu_segment_stack(const struct lw_cpu_segment *s);

@@ -1,6 +1,9 @@
 /* samples.c - loads samples into a lane, and stores outputs from there. */
 #include "cpu/ols/ols.h"
 
+#include "cpu/dispatch.h"
+
+#include <float.h>
 #include <math.h>
 
 /* Most bytes of a filter's outputs of a segment that are prefetched: half of the nearest cache. */
@@ -12,7 +15,7 @@ static void load_time_slow(const struct lw_cpu_segment *s, int64_t first, int64_
 {
     const struct lw_cpu_ols *const ols = s->ols;
     const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), width = ols->shape.width;
-    const int64_t row_bytes = s->slot->block.n_channels * bytes;
+    const int64_t row_bytes = lw_op_inputs(&ols->spec, s->slot->block.n_channels) * bytes;
     const char *const stored = (const char *)s->slot->input + first * row_bytes + s->channel * bytes;
     for (int64_t row = 0; row < count; row += LW_CPU_PANEL_ROWS) {
         const int64_t rows = lw_min64(LW_CPU_PANEL_ROWS, count - row);
@@ -20,7 +23,7 @@ static void load_time_slow(const struct lw_cpu_segment *s, int64_t first, int64_
         panel.stored_stride = row_bytes;
         lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, stored + row * row_bytes, s->lane->panel);
         ols->shape.kernels->transpose(s->lane->panel, s->n_channels * width, rows, s->n_channels, (int)width,
-                                      lw_cpu_real_at(ols, s->lane->x, row * width), ols->strides.x);
+                                      lw_cpu_real_at(ols, lw_cpu_x(s, 0), row * width), ols->strides.x);
     }
 }
 
@@ -35,25 +38,47 @@ static void load(const struct lw_cpu_segment *s, int64_t first, int64_t count)
     const int64_t axis = ols->plan.halo + s->slot->block.count;
     const int64_t at = (s->channel * axis + first) * (int64_t)lw_type_bytes(ols->spec.input);
     const struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, 1, count);
-    lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, (const char *)s->slot->input + at, s->lane->x);
+    lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, (const char *)s->slot->input + at, lw_cpu_x(s, 0));
 }
 
-void lw_cpu_segment_load(const struct lw_cpu_segment *s) { load(s, s->ols->plan.before + s->first, s->n_samples); }
+void lw_cpu_load_wide(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t n,
+                      double *to)
+{
+    const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), n_channels = lw_op_inputs(&ols->spec, slot->block.n_channels);
+    const bool is_fast = ols->spec.layout == LW_TIME_FAST;
+    const int64_t axis = ols->plan.halo + slot->block.count;
+    const int64_t at = is_fast ? channel * axis + first : first * n_channels + channel;
+    struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, is_fast ? 1 : n, is_fast ? n : 1);
+    panel.stored_stride = n_channels * bytes;
+    lw_cpu_kernels(LW_DOUBLE)->load(&panel, (const char *)slot->input + at * bytes, to);
+}
+
+static bool is_normalized(const struct lw_cpu_ols *ols) { return ols->spec.ols.normalize != LW_NORMALIZE_NONE; }
+
+static double *wide_of(const struct lw_cpu_segment *s, int c) { return s->lane->wide + c * s->ols->strides.wide; }
+
+void lw_cpu_segment_load(const struct lw_cpu_segment *s)
+{
+    if (!is_normalized(s->ols))
+        load(s, s->ols->lead + s->first, s->n_samples);
+    for (int c = 0; is_normalized(s->ols) && c < s->n_channels; c++)
+        lw_cpu_load_wide(s->ols, s->slot, s->channel + c, s->ols->lead + s->first, s->n_samples, wide_of(s, c));
+}
 
 /* ---- samples that are not finite, and out of range ------------------------------------------------------------------- */
 
-/* Return whether own samples are counted separately. If outputs beyond a block's own are computed, the last sample of an own output
- * is not an own sample. */
-static bool counts_apart(const struct lw_cpu_ols *ols) { return ols->plan.after > 0; }
+/* Return whether own samples are counted separately. If outputs beyond a block's own are computed, or delayed ones, the last sample
+ * of an own output is not an own sample. */
+static bool counts_apart(const struct lw_cpu_ols *ols) { return ols->plan.after > 0 || ols->shape.summed > 0; }
 
-/* Replace samples of channel c that are not finite by zero, and mark the outputs that they touch. If is_counted, the task with the
- * segment's first filters counts them.
- * @param found  numbers of samples, outputs and taps */
-static void repair(const struct lw_cpu_segment *s, int c, struct lw_cpu_repair found, bool is_counted)
+/* Replace samples x of channel c, reals of `kernels`, that are not finite by zero, and mark the outputs that they touch. If
+ * is_counted, the task with the segment's first filters counts them.
+ * @param found  numbers of samples, outputs and taps, and the width */
+static void repair(const struct lw_cpu_segment *s, int c, const struct lw_cpu_kernels *kernels, void *x,
+                   struct lw_cpu_repair found, bool is_counted)
 {
-    found.width = s->ols->shape.width;
-    found.touched = s->lane->touched + c * s->ols->strides.touched;
-    s->ols->shape.kernels->repair(&found, lw_cpu_x(s, c));
+    found.touched = lw_cpu_touched(s, c);
+    kernels->repair(&found, x);
     if (is_counted && s->counts)
         lw_cpu_tally_add(&s->lane->base.not_finite,
                          (struct lw_cpu_tally){found.n_own, s->first + found.first_own, s->channel + c, 0});
@@ -68,47 +93,65 @@ void lw_cpu_segment_count(const struct lw_cpu_segment *s)
     load(s, ols->plan.halo + s->first, n);
     for (int c = 0; c < s->n_channels; c++)
         if (isinf(ols->shape.kernels->largest(lw_cpu_x(s, c), n * ols->shape.width)))
-            repair(s, c, (struct lw_cpu_repair){.n_taps = 1, .n_samples = n, .n_outputs = n}, true);
+            repair(s, c, ols->shape.kernels, lw_cpu_x(s, c),
+                   (struct lw_cpu_repair){.width = ols->shape.width, .n_taps = 1, .n_samples = n, .n_outputs = n}, true);
+}
+
+/* Make doubles infinite that the computing precision cannot represent. */
+static void overflow(const struct lw_cpu_ols *ols, double *x, int64_t n)
+{
+    for (int64_t i = 0; ols->spec.precision == LW_SINGLE && i < n; i++)
+        x[i] = fabs(x[i]) > FLT_MAX ? INFINITY : x[i];
 }
 
 void lw_cpu_segment_condition(const struct lw_cpu_segment *s, int c)
 {
     const struct lw_cpu_ols_shape *const shape = &s->ols->shape;
-    const struct lw_cpu_kernels *const k = shape->kernels;
-    void *const x = lw_cpu_x(s, c);
-    const int64_t n = s->n_samples * shape->width;
-    const int64_t reals = shape->method == LW_CPU_OLS_DIRECT ? shape->length * shape->width : 2 * shape->points;
-    k->fill(lw_cpu_real_at(s->ols, x, n), reals - n, 0);
-    s->lane->exponents[c] = 0;
-    s->lane->is_blanked[c] = false;
-    if (lw_scalar_is_integer(s->ols->spec.input.scalar))
-        return;
-    double largest = k->largest(x, n);
+    const bool is_wide = is_normalized(s->ols);
+    const struct lw_cpu_kernels *const k = is_wide ? lw_cpu_kernels(LW_DOUBLE) : shape->kernels;
+    const int width = !is_wide ? shape->width : s->ols->spec.input.is_complex ? 2 : 1, safe = shape->kernels->safe_exponent;
+    struct lw_cpu_row *const row = lw_cpu_row(s, c);
+    void *const x = is_wide ? (void *)wide_of(s, c) : lw_cpu_x(s, c);
+    const int64_t n = s->n_samples * width;
+    const int64_t reals = is_wide || shape->method == LW_CPU_OLS_DIRECT ? shape->length * width : 2 * shape->points;
+    k->fill((char *)x + (size_t)n * k->real_bytes, reals - n, 0);
+    *row = (struct lw_cpu_row){0};
+    double largest = lw_scalar_is_integer(s->ols->spec.input.scalar) ? 0 : k->largest(x, n);
+    if (is_wide && largest > FLT_MAX && s->ols->spec.precision == LW_SINGLE) {
+        overflow(s->ols, x, n);
+        largest = INFINITY;
+    }
     if (isinf(largest)) {
-        const struct lw_cpu_repair found = {.n_taps = shape->n_taps, .halo = shape->halo, .n_samples = s->n_samples,
+        const struct lw_cpu_repair found = {.width = width, .n_taps = shape->n_taps, .halo = shape->halo, .n_samples = s->n_samples,
                                             .n_outputs = s->n_sums};
-        repair(s, c, found, !counts_apart(s->ols));
-        s->lane->is_blanked[c] = s->ols->spec.nan != LW_NAN_ZERO;
+        repair(s, c, k, x, found, !counts_apart(s->ols));
+        row->is_blanked = s->ols->spec.nan != LW_NAN_ZERO;
         largest = k->largest(x, n);
     }
-    const bool is_safe = largest == 0 || (largest > ldexp(1, -k->safe_exponent) && largest < ldexp(1, k->safe_exponent));
-    if (is_safe || shape->method == LW_CPU_OLS_DIRECT)
-        return;
-    s->lane->exponents[c] = ilogb(largest);
-    k->scale(x, n, -s->lane->exponents[c]);
+    const bool is_safe = largest == 0 || (largest > ldexp(1, -safe) && largest < ldexp(1, safe));
+    if (!is_safe && (is_wide || shape->method != LW_CPU_OLS_DIRECT)) {
+        row->exponent = ilogb(largest);
+        k->scale(x, n, -row->exponent);
+    }
+    if (is_wide)
+        lw_cpu_segment_weigh(s, c, x);
 }
 
 void lw_cpu_segment_finish(const struct lw_cpu_segment *s, int filter, int c, void *y)
 {
     const struct lw_cpu_ols *const ols = s->ols;
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
-    const int exponent = ols->filters.exponents[filter] + s->lane->exponents[c];
+    const bool is_scaled = !is_normalized(ols);         /* coefficients have no unit */
+    const int exponent = is_scaled ? ols->filters.exponents[lw_cpu_taps_row(s, filter, c)] + lw_cpu_row(s, c)->exponent : 0;
+    const double least = is_scaled ? INFINITY : lw_cpu_segment_least_gain(s, filter, c, y);
     if (exponent != 0)
         k->scale(y, s->n_sums * ols->shape.width, exponent);
-    if (s->lane->is_blanked[c])
-        k->blank(y, s->lane->touched + c * ols->strides.touched, s->n_sums, ols->shape.width);
     if (ols->shape.narrows)
         k->narrow(y, s->n_sums);
+    if (isfinite(least))
+        lw_cpu_segment_refine(s, filter, c, least, y);
+    if (lw_cpu_row(s, c)->is_blanked)
+        k->blank(y, lw_cpu_touched(s, c), s->n_sums, ols->shape.series_width);
 }
 
 /* ---- store ----------------------------------------------------------------------------------------------------------- */
@@ -118,7 +161,7 @@ char *lw_cpu_output_at(const struct lw_cpu_ols *ols, const struct lw_slot *slot,
     const struct lw_block *const block = &slot->block;
     const int64_t n_channels = block->n_channels;
     const int64_t n_outputs = lw_post_outputs(ols->spec.ols.post, ols->spec.n_outputs, block->first, block->count);
-    const int64_t in_plane = ols->spec.layout == LW_TIME_FAST ? channel * n_outputs + output : output * n_channels + channel;
+    const int64_t in_plane = ols->layout == LW_TIME_FAST ? channel * n_outputs + output : output * n_channels + channel;
     const int64_t at = filter * n_outputs * n_channels + in_plane;
     return (char *)slot->products[0].data + at * (int64_t)lw_type_bytes(ols->spec.output);
 }
@@ -127,7 +170,7 @@ void lw_cpu_segment_fetch(const struct lw_cpu_segment *s, int filter)
 {
     const struct lw_cpu_ols *const ols = s->ols;
     const int64_t bytes = s->n_outputs * (int64_t)lw_type_bytes(ols->spec.output);
-    const bool is_in_a_row = ols->spec.layout == LW_TIME_FAST && !ols->post && lw_post_every(ols->spec.ols.post) == 1;
+    const bool is_in_a_row = ols->layout == LW_TIME_FAST && !ols->post && lw_post_every(ols->spec.ols.post) == 1;
     if (lw_cpu_segment_is_put(s) && is_in_a_row && ols->shape.method != LW_CPU_OLS_DIRECT && bytes <= MOST_FETCHED)
         lw_cpu_fetch(lw_cpu_output_at(ols, s->slot, filter, s->channel, s->first), bytes);
 }
@@ -152,7 +195,7 @@ void lw_cpu_segment_store(const struct lw_cpu_segment *s, const struct lw_cpu_se
 {
     const struct lw_cpu_ols *const ols = s->ols;
     char *const stored = lw_cpu_output_at(ols, s->slot, outputs->filter, s->channel, outputs->first);
-    if (ols->spec.layout == LW_TIME_SLOW) {
+    if (ols->layout == LW_TIME_SLOW) {
         store_time_slow(s, outputs, stored);
         return;
     }

@@ -169,8 +169,9 @@ static double least_noise_of(const struct lw_cpu_segment *s, int c, const struct
 bool lw_cpu_segment_is_only_searched(const struct lw_cpu_segment *s, int filter, int c)
 {
     const struct lw_cpu_ols *const ols = s->ols;
-    return ols->fft && ols->fft->strip > 0 && s->work->products == LW_PEAKS && !ols->shape.narrows && !s->lane->is_blanked[c] &&
-           ols->filters.exponents[filter] + s->lane->exponents[c] == 0;
+    return ols->fft && ols->fft->strip > 0 && s->work->products == LW_PEAKS && !ols->shape.narrows &&
+           !lw_cpu_row(s, c)->is_blanked && ols->spec.ols.normalize == LW_NORMALIZE_NONE &&
+           ols->filters.exponents[lw_cpu_taps_row(s, filter, c)] + lw_cpu_row(s, c)->exponent == 0;
 }
 
 void lw_cpu_segment_search_strips(const struct lw_cpu_segment *s, int filter, int c)
@@ -205,7 +206,7 @@ static bool keeps_best(const struct lw_cpu_segment *s)
 static struct lw_cpu_best best_of(const struct lw_cpu_segment *s, int c)
 {
     const struct lw_cpu_ols_strides *const strides = &s->ols->strides;
-    char *const at = s->lane->best + c * (strides->best_values + strides->best_strengths + strides->best_filters);
+    char *const at = s->lane->best + (s->row + c) * (strides->best_values + strides->best_strengths + strides->best_filters);
     char *const strengths = at + strides->best_values, *const filters = strengths + strides->best_strengths;
     return (struct lw_cpu_best){at, (double *)(void *)strengths, (int32_t *)(void *)filters};
 }
@@ -261,7 +262,7 @@ struct row {
 static struct row row_of(const struct lw_cpu_segment *s, int product, int c)
 {
     const struct lw_block *const block = &s->slot->block;
-    const bool is_fast = s->ols->spec.layout == LW_TIME_FAST;
+    const bool is_fast = s->ols->layout == LW_TIME_FAST;
     const int64_t channel = s->channel + c;
     const int64_t at = is_fast ? channel * block->count + s->first : s->first * block->n_channels + channel;
     const size_t bytes = lw_type_bytes(s->ols->plan.products[product].type);
@@ -292,7 +293,7 @@ void lw_cpu_search_join(void *state, struct lw_slot *slot, int64_t first, int64_
     enum { RUN = 256 };
     const struct lw_cpu_ols *const ols = state;
     const struct lw_block *const block = &slot->block;
-    const bool is_fast = ols->spec.layout == LW_TIME_FAST || block->n_channels == 1;
+    const bool is_fast = ols->layout == LW_TIME_FAST || block->n_channels == 1;
     const size_t bytes = lw_type_bytes(ols->plan.products[ols->search->best_value].type);
     for (int64_t at = first, count; at < first + n; at += count) {
         const int64_t output = is_fast ? at % block->count : at / block->n_channels;
@@ -325,7 +326,7 @@ static void put_block(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
                       const struct lw_cpu_cell *cell)
 {
     const struct lw_block *const block = &slot->block;
-    const bool is_fast = ols->spec.layout == LW_TIME_FAST;
+    const bool is_fast = ols->layout == LW_TIME_FAST;
     const int64_t every = ols->spec.ols.search.every, begin = place->j * every;
     const double n = (double)lw_min64(every, ols->spec.n_outputs - begin);
     const double largest = isnan(cell->squares) ? NAN : ldexp(sqrt(cell->largest), cell->exponent);
