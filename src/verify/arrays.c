@@ -57,7 +57,7 @@ static int read_stored(struct stored *stored, const int64_t *place, double compl
     return rc;
 }
 
-static int64_t n_taps(const struct lw_verify_shape *shape) { return shape->tap_rows * shape->tap_columns; }
+static int64_t n_taps(const struct lw_verify_shape *shape) { return shape->tap_rows * shape->tap_columns * shape->n_series; }
 
 /* ---- elements, piece by piece -------------------------------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ static int check_pieces(struct check *check, const struct lw_verify_choice *choi
     int rc = open_stored(verify, &check->product->dataset, &check->values, err);
     if (rc == LW_OK && check->filter)
         rc = open_stored(verify, &check->filter->dataset, &check->filters, err);
-    rc = rc ? rc : lw_verify_open_window(verify, most_rows + verify->shape.tap_rows, err);
+    rc = rc ? rc : lw_verify_open_window(verify, most_rows + verify->shape.reach, err);
     for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
         const struct lw_verify_piece piece = lw_verify_next(verify, &pieces, i);
         struct lw_verify_samples samples;

@@ -177,11 +177,10 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
     const struct lw_job *const job = &verify->job;
     const struct lw_ols_spec *const ols = &job->op.ols;
     struct lw_verify_shape *const shape = &verify->shape;
+    const int64_t own = job->op.kind == LW_OP_OLS ? lw_op_filter_values(&job->op) / ols->n_taps : 1;
     switch (job->op.kind) {
     case LW_OP_OLS:
-        if (lw_op_is_array(&job->op))
-            return lw_fail(err, LW_ECONFIG, "verify cannot check stacks, beams, normalized outputs and filters [F x C x M]");
-        if (!(verify->taps = lw_stored_all(&ols->taps, ols->n_filters, ols->n_taps, err)))
+        if (!(verify->taps = lw_stored_all(&ols->taps, ols->n_filters * own, ols->n_taps, err)))
             return LW_ESYSTEM;
         *shape = shape_ols(job, verify->taps);
         break;
@@ -190,6 +189,14 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
         break;
     case LW_OP_SFFT:
         return LW_OK;
+    }
+    shape->own = own;
+    shape->sums = lw_op_sums(&job->op);
+    shape->n_series = shape->sums ? shape->sums->n_inputs : 1;
+    shape->reach = shape->tap_rows;
+    if (shape->sums) {
+        shape->reach += shape->sums->before + shape->sums->after;
+        shape->ahead_rows -= shape->sums->after;
     }
     shape->n_channels = job->op.n_channels;
     shape->n_rows = job->n_samples;
@@ -207,10 +214,10 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
     shape->segment_rows = lw_max64(shape->segment_rows, shape->tap_rows);
     shape->segment_columns = lw_min64(lw_max64(shape->segment_columns, shape->tap_columns), shape->columns + shape->tap_columns);
     shape->segment_values = (double)shape->segment_rows * (double)shape->segment_columns;
-    if (!(shape->promises = lw_alloc_array(2 * shape->n_filters, sizeof *shape->promises, "promised errors", err)))
+    if (!(shape->promises = lw_alloc_array(2 * shape->n_filters * own, sizeof *shape->promises, "promised errors", err)))
         return LW_ESYSTEM;
     const double n = shape->is_image ? fmax(shape->segment_values, 256) : shape->segment_values;
-    for (int f = 0; f < shape->n_filters; f++)
+    for (int f = 0; f < shape->n_filters * own; f++)
         for (int squares = 0; squares <= shape->is_weighted; squares++)
             shape->promises[2 * f + squares] = lw_verify_promise(verify, f, n, squares);
     return LW_OK;

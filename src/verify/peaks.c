@@ -33,8 +33,9 @@ static bool take_peak(const struct lw_verify *verify, const double row[N_COLUMNS
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     const int64_t lead = verify->job.search.lead;
+    const bool is_stack = shape->sums && verify->job.op.ols.stacks;         /* its channel is -1 */
     *peak = (struct peak){
-        .channel = (int64_t)row[CHANNEL], .filter = (int)row[FILTER], .row = lead + (int64_t)row[ROW],
+        .channel = (int64_t)row[CHANNEL] + (is_stack ? 1 : 0), .filter = (int)row[FILTER], .row = lead + (int64_t)row[ROW],
         .column = shape->is_image ? (int64_t)row[COLUMN] : 0,
         .value = CMPLX(row[RE], row[IM]), .snr = row[SNR], .cluster_size = (int64_t)row[SIZE],
     };
@@ -173,7 +174,7 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     struct lw_verify_row *const report = lw_verify_add_row(verify, product->dataset.path);
     const struct lw_verify_shape *const shape = &verify->shape;
     const struct lw_search *const search = shape->search;
-    const int64_t n_taps = shape->tap_rows * shape->tap_columns;
+    const int64_t n_taps = shape->tap_rows * shape->tap_columns * shape->n_series;
     const double width = 2 * (double)search->cluster + 1, filters = search->clusters_filters ? shape->n_filters : 1;
     const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps; /* products for all neighbours */
     const int64_t n_compared = cost < 1e18 ? LW_VERIFY_PRODUCTS / lw_max64(1, (int64_t)cost) : 0;
@@ -199,7 +200,7 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     report->n_all = n_rows;
     if (n_compared < pieces.n)
         snprintf(report->remark, sizeof report->remark, "neighbours were compared for %" PRId64 " of them", n_compared);
-    rc = lw_verify_open_window(verify, reach + shape->tap_rows, err);
+    rc = lw_verify_open_window(verify, reach + shape->reach, err);
     for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
         table.cluster = i < n_compared ? search->cluster : -1;
         rc = check_row(&table, lw_verify_card(&pieces.deck, i), report, err);

@@ -24,7 +24,7 @@ int64_t lw_verify_piece_rows(const struct lw_verify_shape *shape)
 
 int64_t lw_verify_rows_read(const struct lw_verify_shape *shape, int64_t n_outputs)
 {
-    return n_outputs + shape->tap_rows - 1 + 2 * NEAR * shape->segment_rows;
+    return shape->n_series * (n_outputs + shape->reach - 1 + 2 * NEAR * shape->segment_rows);
 }
 
 /* Return the mesh of number m of verify->meshes; NULL: the operation uses none. */
@@ -61,7 +61,7 @@ int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw
     verify->map = NULL;
     verify->raw_map = NULL;
     verify->plan = (struct lw_plan){
-        .op = {.halo = shape->tap_rows - 1, .input_width = shape->columns}, .rounds = {.slice = most_rows, .group = 1}, .depth = 1,
+        .op = {.halo = shape->reach - 1, .input_width = shape->columns}, .rounds = {.slice = most_rows, .group = 1}, .depth = 1,
         .chunks = LW_CHUNKS_IN_PLACE,
     };
     const struct lw_view_spec view = lw_plan_view(&verify->plan, &verify->job);
@@ -184,9 +184,10 @@ static double covered(const struct cells *cells, int64_t row, int64_t column)
     return sum;
 }
 
-static void raise_levels(const struct lw_verify_shape *shape, const struct cells *cells, struct lw_verify_samples *samples)
+/* @param levels  of a channel */
+static void raise_levels(const struct lw_verify_shape *shape, const struct cells *cells, const struct lw_verify_samples *samples,
+                         double *levels)
 {
-    double *const levels = cells->of_weights ? samples->weight_levels : samples->levels;
     for (int64_t column = 0; column < cells->n_columns; column++) {
         double most = 0;
         for (int64_t row = 0; row < cells->n_rows; row++)
@@ -199,14 +200,16 @@ static void raise_levels(const struct lw_verify_shape *shape, const struct cells
     }
 }
 
-/* Find samples->levels. Adjacent channels of a real series may be transformed as one complex series, so both channels count. */
-static int find_levels(struct lw_verify *verify, struct lw_verify_samples *samples, struct lw_error *err)
+/* Find the levels of a channel of the input, number `series` in an output. Adjacent channels of a real series may be transformed as
+ * one complex series, so both channels count. */
+static int find_levels(struct lw_verify *verify, int64_t channel, int64_t series, struct lw_verify_samples *samples,
+                       struct lw_error *err)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t begin = lw_max64(1 - shape->tap_rows, samples->begin - NEAR * shape->segment_rows);
-    const int64_t end = lw_min64(shape->n_rows + shape->tap_rows - 1, samples->end + NEAR * shape->segment_rows);
-    const int64_t other = samples->channel ^ 1;
-    const bool is_paired = !shape->is_image && !verify->job.op.input.is_complex && other < shape->n_channels;
+    const int64_t begin = lw_max64(1 - shape->reach, samples->begin - NEAR * shape->segment_rows);
+    const int64_t end = lw_min64(shape->n_rows + shape->reach - 1, samples->end + NEAR * shape->segment_rows);
+    const int64_t other = channel ^ 1, n_inputs = lw_op_inputs(&verify->job.op, shape->n_channels);
+    const bool is_paired = !shape->is_image && !verify->job.op.input.is_complex && other < n_inputs;
     struct cells cells = {.rows = lw_max64(1, shape->segment_rows / CELLS), .columns = lw_max64(1, shape->segment_columns / CELLS)};
     cells.n_rows = lw_divide_up(end - begin, cells.rows);
     cells.n_columns = lw_divide_up(shape->columns, cells.columns);
@@ -214,8 +217,10 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
     samples->level_columns = cells.columns;
     cells.energy = lw_alloc_array(cells.n_rows * cells.n_columns, sizeof *cells.energy, "energies", err);
     cells.repeats = lw_alloc_array(shape->columns, sizeof *cells.repeats, "columns", err);
-    samples->levels = lw_alloc_array(cells.n_columns, sizeof *samples->levels, "levels", err);
-    samples->weight_levels = lw_alloc_array(cells.n_columns, sizeof *samples->levels, "levels", err);
+    if (series == 0) {
+        samples->levels = lw_alloc_array(shape->n_series * cells.n_columns, sizeof *samples->levels, "levels", err);
+        samples->weight_levels = lw_alloc_array(cells.n_columns, sizeof *samples->levels, "levels", err);
+    }
     int rc = cells.energy && cells.repeats && samples->levels && samples->weight_levels ? LW_OK : LW_ESYSTEM;
     /* If a kernel is wider than the image, a segment contains the same columns several times. */
     for (int64_t column = 1 - shape->tap_columns; rc == LW_OK && column < shape->columns + shape->tap_columns - 1; column++) {
@@ -224,13 +229,14 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
         if (at >= 0)
             cells.repeats[at]++;
     }
+    double *const levels = rc ? NULL : samples->levels + series * samples->n_levels;
     for (int64_t k = 0; rc == LW_OK && k < samples->n_levels; k++)
-        samples->levels[k] = fabs(shape->outside);
+        levels[k] = fabs(shape->outside);
     for (int pass = 0; rc == LW_OK && pass <= (is_paired || shape->is_weighted); pass++) {
         cells.of_weights = pass == 1 && shape->is_weighted;
-        rc = read_energy(verify, pass && is_paired ? other : samples->channel, begin, end, &cells, err);
+        rc = read_energy(verify, pass && is_paired ? other : channel, begin, end, &cells, err);
         if (rc == LW_OK)
-            raise_levels(shape, &cells, samples);
+            raise_levels(shape, &cells, samples, cells.of_weights ? samples->weight_levels : levels);
     }
     lw_free(cells.energy);
     lw_free(cells.repeats);
@@ -239,22 +245,15 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
 
 /* ---- rows and their rms values ------------------------------------------------------------------------------------ */
 
-int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int64_t end, struct lw_verify_samples *samples,
-                   struct lw_error *err)
+/* Read rows of a channel of the input, number `series` in an output. */
+static int read_channel(struct lw_verify *verify, int64_t channel, int64_t series, struct lw_verify_samples *samples,
+                        struct lw_error *err)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
-    *samples = (struct lw_verify_samples){
-        .channel = channel, .begin = first + shape->ahead_rows - (shape->tap_rows - 1), .end = end + shape->ahead_rows,
-    };
-    const int64_t n = (samples->end - samples->begin) * shape->columns;
-    samples->values = lw_alloc_array(n, sizeof *samples->values, "samples of the input", err);
-    samples->marks = lw_alloc_array(n, 1, "samples of the input", err);
-    if (shape->is_weighted)
-        samples->weights = lw_alloc_array(n, sizeof *samples->weights, "weights", err);
-    if (!samples->values || !samples->marks || (shape->is_weighted && !samples->weights))
-        return LW_ESYSTEM;
+    const int64_t from = series * (samples->end - samples->begin) * shape->columns;
     int rc;
-    if ((rc = find_levels(verify, samples, err)) || (rc = read_rows(verify, channel, samples->begin, samples->end, err)))
+    if ((rc = find_levels(verify, channel, series, samples, err)) ||
+        (rc = read_rows(verify, channel, samples->begin, samples->end, err)))
         return rc;
     /* The window does not deliver the value shape->outside, which boundary zero puts above and below an image. */
     for (int64_t row = samples->begin; row < samples->end; row++) {
@@ -264,13 +263,34 @@ int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int
             const int64_t i = (row - samples->begin) * shape->columns + column;
             const double complex value = is_outside ? shape->outside : value_at(verify, i);
             const bool bad = is_bad(verify, value);
-            samples->marks[i] = (unsigned char)((bad ? LW_MARK_BAD : 0) | (masked ? LW_MARK_MASKED : 0));
-            samples->values[i] = bad ? 0 : value;
+            samples->marks[from + i] = (unsigned char)((bad ? LW_MARK_BAD : 0) | (masked ? LW_MARK_MASKED : 0));
+            samples->values[from + i] = bad ? 0 : value;
             if (shape->is_weighted)
                 samples->weights[i] = row < 0 || row >= shape->n_rows ? 0 : weight_at(verify, i);
         }
     }
     return LW_OK;
+}
+
+int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int64_t end, struct lw_verify_samples *samples,
+                   struct lw_error *err)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const int64_t after = shape->sums ? shape->sums->after : 0, newest = end + shape->ahead_rows + after;
+    *samples = (struct lw_verify_samples){
+        .channel = channel, .begin = first + shape->ahead_rows + after - (shape->reach - 1), .end = newest,
+    };
+    const int64_t n = shape->n_series * (samples->end - samples->begin) * shape->columns;
+    samples->values = lw_alloc_array(n, sizeof *samples->values, "samples of the input", err);
+    samples->marks = lw_alloc_array(n, 1, "samples of the input", err);
+    if (shape->is_weighted)
+        samples->weights = lw_alloc_array(n, sizeof *samples->weights, "weights", err);
+    if (!samples->values || !samples->marks || (shape->is_weighted && !samples->weights))
+        return LW_ESYSTEM;
+    int rc = LW_OK;
+    for (int64_t series = 0; series < shape->n_series && rc == LW_OK; series++)
+        rc = read_channel(verify, shape->sums ? series : channel, series, samples, err);
+    return rc;
 }
 
 void lw_verify_samples_release(struct lw_verify_samples *samples)

@@ -21,11 +21,17 @@
 
 /* The operation as a convolution of images: a series is an image of one column, a filter a kernel of one column.
  *
- *     y[f][c][i][j] = sum_m sum_n taps[f][m][n] x[c][i + ahead_rows - m][j + ahead_columns - n]    */
+ *     y[f][c][i][j] = sum_m sum_n taps[f][m][n] x[c][i + ahead_rows - m][j + ahead_columns - n]
+ *
+ * Sums over the channels of an array (signal/array.h) add up such series of all channels of the input, with their delays. */
 struct lw_verify_shape {
     const double *taps; /* [n_filters x tap_rows x tap_columns x parts], parts: 2 if complex */
     int n_filters, parts;
     int64_t tap_rows, tap_columns;
+    int64_t own;                   /* rows of taps of a filter: 1, or one for each channel of the input */
+    const struct lw_shifts *sums;  /* beams or stacks; NULL: none */
+    int64_t n_series;              /* channels of the input in an output: 1, or those of a sum */
+    int64_t reach;                 /* rows of the input from the oldest to the newest in an output */
     int64_t ahead_rows, ahead_columns;
     int64_t n_channels, n_rows, columns; /* size of the input */
     int64_t n_outputs, output_columns;   /* size of y */
@@ -37,7 +43,7 @@ struct lw_verify_shape {
     int64_t segment_rows, segment_columns; /* size of a segment, or of a direct sum's taps; its outputs share rounding errors */
     double segment_values;                 /* values in a segment: its energy divided by these is its mean square */
     bool is_weighted;    /* y is a signal-to-noise ratio of weighted pixels (struct lw_conv2d_spec) */
-    double *promises;                      /* owned; [n_filters][2], error bound of outputs whose segment has an rms value of 1: of
+    double *promises;                      /* owned; [n_filters x own][2], error bound of outputs whose segment has an rms value of 1: of
                                               the filter, and of its squares if is_weighted */
 };
 
@@ -109,10 +115,10 @@ enum { LW_MARK_BAD = 1, LW_MARK_MASKED = 2 };    /* marks of an input value: not
 /* Rows of one channel of the input, continued beyond the input's ends. */
 struct lw_verify_samples {
     int64_t channel, begin, end;     /* rows [begin, end), as positions in the view */
-    double complex *values;          /* [(end - begin) x columns]; 0 where masked or not finite */
+    double complex *values;          /* [n_series][(end - begin) x columns]; 0 where masked or not finite */
     unsigned char *marks;            /* LW_MARK_... of each value */
     double *weights;                 /* [(end - begin) x columns], 0 beyond the sides; NULL: pixels have no weights */
-    double *levels;                  /* [n_levels], for each group of output columns: largest rms value of a segment */
+    double *levels;                  /* [n_series][n_levels], for each group of output columns: largest rms value of a segment */
     double *weight_levels;           /* the same of the weights; `levels` then are those of weighted pixels */
     int64_t n_levels, level_columns; /* number of groups; columns of a group */
 };

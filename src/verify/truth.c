@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-static const double *tap(const struct lw_verify_shape *shape, int filter, int64_t m, int64_t n)
+static const double *tap(const struct lw_verify_shape *shape, int64_t filter, int64_t m, int64_t n)
 {
     return shape->taps + ((filter * shape->tap_rows + m) * shape->tap_columns + n) * shape->parts;
 }
@@ -42,7 +42,8 @@ static void add_product(const struct lw_verify_shape *shape, const double *h, do
 }
 
 /* Compute the sums for a series: it has one column, and every tap meets a sample. */
-static struct sums sum_series(const struct lw_verify_shape *shape, const struct lw_verify_samples *samples, int filter, int64_t row)
+static struct sums sum_series(const struct lw_verify_shape *shape, const struct lw_verify_samples *samples, int64_t filter,
+                              int64_t row)
 {
     const int64_t newest = row + shape->ahead_rows - samples->begin, n = shape->tap_rows;
     const double *const h = tap(shape, filter, 0, 0);
@@ -102,10 +103,102 @@ static struct lw_verify_truth weighted(const struct lw_verify *verify, const str
     };
 }
 
+/* A channel of the input in an output of an array. */
+struct term {
+    struct lw_verify_samples samples;   /* those of this channel */
+    int64_t taps, delay;                /* number of its row of taps; rows */
+    double weight;                      /* 0: the channel is left out */
+};
+
+/* Return channel number `series` in an output of a channel (or beam) behind a filter. */
+static struct term term_of(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t channel,
+                           int64_t series)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const struct lw_shifts *const sums = shape->sums;
+    const int64_t from = series * (samples->end - samples->begin), sum = verify->job.op.ols.beams ? channel : filter;
+    struct term term = {.samples = *samples, .taps = filter, .weight = 1};
+    term.samples.values += from;
+    term.samples.marks += from;
+    term.samples.levels += series * samples->n_levels;
+    if (shape->own > 1)
+        term.taps = filter * shape->own + (sums ? series : channel);
+    if (sums) {
+        term.delay = sums->delays[sum * sums->n_inputs + series];
+        term.weight = lw_shifts_weight(sums, sum, series);
+    }
+    return term;
+}
+
+/* Make the output of a channel the correlation coefficient of template and window. */
+static void normalize(const struct lw_verify *verify, const struct term *term, int64_t row, struct lw_verify_truth *truth)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const int64_t n = shape->tap_rows, newest = row + shape->ahead_rows - term->samples.begin;
+    const double *const h = tap(shape, term->taps, 0, 0);
+    const double complex *const x = term->samples.values + newest;
+    const bool is_single = verify->job.op.precision == LW_SINGLE;
+    long double of_x = 0, of_h = 0, energy_x = 0, energy_h = 0, product = 0;
+    for (int64_t m = 0; m < n && verify->job.op.ols.normalize == LW_NORMALIZE_DEMEANED; m++) {
+        of_x += creal(x[-m]) / (long double)n;
+        of_h += h[m] / (long double)n;
+    }
+    for (int64_t m = 0; m < n; m++) {
+        const long double its_x = creal(x[-m]) - of_x, its_h = h[m] - of_h;
+        product += its_x * its_h;
+        energy_x += its_x * its_x;
+        energy_h += its_h * its_h;
+    }
+    const double norm = (double)sqrtl(energy_x * energy_h), level = term->samples.levels[0];
+    truth->value = norm > 0 ? (double)product / norm : 0;
+    truth->allowed = (is_single ? 1e-6 : 1e-13) + (norm > 0 ? truth->allowed / norm : 0);
+    /* Windows of little energy count as 0; the median of all windows, which tells how little, is not known here. */
+    if ((double)energy_x <= 1e-8 * level * level * (double)n)
+        truth->allowed += cabs(truth->value);
+}
+
+/* Return the error of a sum over channels, with the levels of all. */
+static double error_of_sum(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t channel)
+{
+    double error = 0;
+    for (int64_t series = 0; series < verify->shape.n_series; series++) {
+        const struct term term = term_of(verify, samples, filter, channel, series);
+        error += fabs(term.weight) * verify->shape.promises[2 * term.taps] * term.samples.levels[0];
+    }
+    return error;
+}
+
+/* Compute an output of an array: of a channel, or of a sum over channels. */
+static struct lw_verify_truth array_series(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
+                                           int64_t row)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    struct lw_verify_truth all = {0};
+    for (int64_t series = 0; series < shape->n_series; series++) {
+        const struct term term = term_of(verify, samples, filter, samples->channel, series);
+        if (term.weight == 0)
+            continue;
+        const struct sums sums = sum_series(shape, &term.samples, term.taps, row + term.delay);
+        struct lw_verify_truth y = {.value = CMPLX((double)sums.re, (double)sums.im),
+                                    .allowed = shape->promises[2 * term.taps] * term.samples.levels[0]};
+        if (verify->job.op.ols.normalize != LW_NORMALIZE_NONE)
+            normalize(verify, &term, row + term.delay, &y);
+        all.is_nan |= sums.is_touched && verify->job.op.nan != LW_NAN_ZERO;
+        all.value += term.weight * y.value;
+        all.allowed += fabs(term.weight) * y.allowed;
+    }
+    const int64_t other = samples->channel ^ 1;         /* adjacent beams may be transformed as one complex series */
+    if (verify->job.op.ols.beams && other < shape->n_channels)
+        all.allowed = fmax(all.allowed, error_of_sum(verify, samples, filter, other));
+    return all;
+}
+
 struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
                                         int64_t row, int64_t column)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
+    if (lw_op_is_array(&verify->job.op))
+        return array_series(verify, samples, filter, row);
     const enum lw_nan nan = verify->job.op.nan;
     const int64_t level =
         lw_max64(0, lw_min64((column + shape->ahead_columns) / samples->level_columns, samples->n_levels - 1));
@@ -194,13 +287,17 @@ static struct lw_verify_truth element(const struct lw_verify *verify, const stru
 }
 
 /* Return whether outputs [first, end) of a series include a NaN, because a non-finite sample meets one of their taps. */
-static bool is_touched(const struct lw_verify *verify, const struct lw_verify_samples *samples, int64_t first, int64_t end)
+static bool is_touched(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t first,
+                       int64_t end)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t begin = first + shape->ahead_rows - (shape->tap_rows - 1) - samples->begin;
-    for (int64_t i = begin; i < end + shape->ahead_rows - samples->begin; i++)
-        if (samples->marks[i] & LW_MARK_BAD)
-            return verify->job.op.nan != LW_NAN_ZERO;
+    for (int64_t series = 0; series < shape->n_series; series++) {
+        const struct term term = term_of(verify, samples, filter, samples->channel, series);
+        const int64_t ahead = shape->ahead_rows + term.delay - samples->begin;
+        for (int64_t i = first + ahead - (shape->tap_rows - 1); i < end + ahead && term.weight != 0; i++)
+            if (term.samples.marks[i] & LW_MARK_BAD)
+                return verify->job.op.nan != LW_NAN_ZERO;
+    }
     return false;
 }
 
@@ -219,7 +316,7 @@ struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const stru
         truth.value = (truth.value - low.value) / (double)(after - before);
         truth.allowed = (truth.allowed + low.allowed) / (double)(after - before);
     }
-    truth.is_nan = is_touched(verify, samples, first, end);
+    truth.is_nan = is_touched(verify, samples, filter, first, end);
     const struct lw_post post = shape->post;
     double y[2] = {creal(truth.value), cimag(truth.value)};
     if (lw_post_has(post, LW_POST_REAL) && lw_op_is_complex(&verify->job.op))
@@ -239,10 +336,46 @@ double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filt
     return noise ? noise[(stretch * shape->n_channels + channel) * shape->n_filters + filter] : 1;
 }
 
+/* Energies of the taps of an output, of all, and of those that meet samples with some marks. */
+struct met {
+    double all, some;
+    bool is_met;
+};
+
+static void meet(const struct lw_verify *verify, const struct term *term, int marks, int64_t row, struct met *met)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const int64_t newest = row + term->delay + shape->ahead_rows - term->samples.begin;
+    for (int64_t m = 0; m < shape->tap_rows && term->weight != 0; m++) {
+        const double *const h = tap(shape, term->taps, m, 0);
+        const double energy = term->weight * term->weight * (h[0] * h[0] + (shape->parts == 2 ? h[1] * h[1] : 0));
+        const bool meets = term->samples.marks[newest - m] & marks;
+        met->all += energy;
+        met->some += meets ? energy : 0;
+        met->is_met |= meets;
+    }
+}
+
+/* Channels of a sum that are masked as a whole are left out. */
+static bool is_excluded_array(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row)
+{
+    const bool masks = verify->mask && !(verify->shape.sums && lw_mask_is_by_channel(verify->mask));
+    const int marks = (masks ? LW_MARK_MASKED : 0) | (verify->job.op.nan == LW_NAN_ZERO ? LW_MARK_BAD : 0);
+    const double most = verify->job.search.masked_fraction;
+    struct met met = {0};
+    for (int64_t series = 0; series < verify->shape.n_series; series++) {
+        const struct term term = term_of(verify, samples, filter, samples->channel, series);
+        meet(verify, &term, marks, row, &met);
+    }
+    return most > 0 ? met.some > most * met.all : met.is_met;
+}
+
 bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row,
                            int64_t column)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
+    if (lw_op_is_array(&verify->job.op))
+        return is_excluded_array(verify, samples, filter, row);
     const int marks = LW_MARK_MASKED | (verify->job.op.nan == LW_NAN_ZERO ? LW_MARK_BAD : 0);
     double met = 0, all = 0;
     bool is_met = false;
