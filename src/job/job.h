@@ -19,6 +19,7 @@
 #include "options/options.h"
 
 #define LW_PRODUCT_ATTRIBUTES 40
+#define LW_PEAK_COLUMNS 8                           /* columns of /peaks of signals, without a coordinate of beams */
 #define LW_JOB_FILTER_FILES 8                       /* most files of filters or kernels */
 #define LW_JOB_INPUTS (LW_JOB_FILTER_FILES + 3)
 #define LW_JOB_PRODUCTS (LW_OP_PRODUCTS + 3)
@@ -87,6 +88,7 @@ struct lw_job_array {
     int32_t *delays;            /* owned */
     float *weights;             /* owned; NULL: all 1 */
     double *trials;             /* owned; coordinate of each beam, such as its dispersion measure; NULL: beams are numbered */
+    struct lw_column columns[LW_PEAK_COLUMNS + 1];      /* those of /peaks, with the coordinate behind them */
     char trial[32], unit[32];   /* name of the coordinate, and of the beams' dimension, "dm" or "beam"; its unit */
 };
 

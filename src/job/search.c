@@ -256,8 +256,9 @@ static const struct lw_column source_columns[] = {
     {"x", LW_COLUMN_REAL},    {"y", LW_COLUMN_REAL},     {"flux", LW_COLUMN_REAL}, {"flux_error", LW_COLUMN_REAL},
     {"peak", LW_COLUMN_REAL}, {"flags", LW_COLUMN_INT},  {"ra", LW_COLUMN_REAL},  {"dec", LW_COLUMN_REAL},
 };
-enum { PEAK_COLUMNS = sizeof peak_columns / sizeof *peak_columns, SOURCE_COLUMNS = sizeof source_columns / sizeof *source_columns };
-static_assert(sizeof(struct lw_peak_row) == 8 * PEAK_COLUMNS, "a row is as the file has it");
+enum { SOURCE_COLUMNS = sizeof source_columns / sizeof *source_columns };
+static_assert(sizeof peak_columns / sizeof *peak_columns == LW_PEAK_COLUMNS, "columns of peaks");
+static_assert(offsetof(struct lw_peak_row, trial) == 8 * LW_PEAK_COLUMNS, "a row is as the file has it");
 static_assert(sizeof(struct lw_source_row) == 8 * SOURCE_COLUMNS, "a row is as the file has it");
 
 static int compare_peaks(const void *left, const void *right)
@@ -282,13 +283,20 @@ static int compare_sources(const void *left, const void *right)
     return row ? row : image ? image : kernel ? kernel : lw_compare64(a->column, b->column);
 }
 
+static bool has_trials(const struct lw_job *job) { return job->array && job->array->trials; }
+
 void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
 {
     const bool is_image = lw_op_has_pixels(&job->op);
+    const int n_columns = is_image ? SOURCE_COLUMNS : LW_PEAK_COLUMNS + has_trials(job);
+    if (has_trials(job)) {
+        memcpy(job->array->columns, peak_columns, sizeof peak_columns);
+        job->array->columns[LW_PEAK_COLUMNS] = (struct lw_column){job->array->trial, LW_COLUMN_REAL};
+    }
     product->axis_dim = product->channel_dim = -1;
     product->dataset = (struct lw_writer_dataset){
         .path = "/peaks", .n_dims = 1, .dim_names = {"peak"}, .grows = true, .has_scales = true,
-        .columns = is_image ? source_columns : peak_columns, .n_columns = is_image ? SOURCE_COLUMNS : PEAK_COLUMNS,
+        .columns = is_image ? source_columns : has_trials(job) ? job->array->columns : peak_columns, .n_columns = n_columns,
         .compare = is_image ? compare_sources : compare_peaks,
         .gathered = lw_search_waits(job) ? compare_gathered : NULL,
     };
@@ -296,13 +304,20 @@ void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
 
 int64_t lw_search_row_bytes(const struct lw_job *job)
 {
-    return lw_op_has_pixels(&job->op) ? (int64_t)sizeof(struct lw_source_row) : (int64_t)sizeof(struct lw_peak_row);
+    if (lw_op_has_pixels(&job->op))
+        return (int64_t)sizeof(struct lw_source_row);
+    return has_trials(job) ? (int64_t)sizeof(struct lw_peak_row) : (int64_t)offsetof(struct lw_peak_row, trial);
+}
+
+const struct lw_peak_row *lw_search_row(const struct lw_job *job, const void *rows, int64_t i)
+{
+    return (const struct lw_peak_row *)((const char *)rows + i * lw_search_row_bytes(job));
 }
 
 void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows)
 {
-    struct lw_peak_row *const of_signal = rows;
     struct lw_source_row *const of_image = rows;
+    const int64_t bytes = lw_search_row_bytes(job);
     const bool is_image = lw_op_has_pixels(&job->op), is_stack = !is_image && job->op.ols.stacks;
     const int64_t lead = job->search.lead;
     for (int64_t i = 0; i < n; i++)
@@ -313,12 +328,15 @@ void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, 
                 .x = NAN, .y = NAN, .flux = NAN, .flux_error = NAN, .peak = NAN, .flags = LW_SOURCE_NO_CENTRE, .ra = NAN,
                 .dec = NAN,
             };
-        else
-            of_signal[i] = (struct lw_peak_row){
+        else {
+            const struct lw_peak_row row = {
                 .channel = is_stack ? -1 : peaks[i].channel, .filter = peaks[i].filter, .index = peaks[i].index - lead,
                 .time = job->search.first_time + (double)(peaks[i].index - lead) * job->search.time_step,
                 .re = peaks[i].re, .im = peaks[i].im, .snr = peaks[i].snr, .cluster_size = peaks[i].cluster_size,
+                .trial = has_trials(job) ? job->array->trials[peaks[i].channel] : 0,
             };
+            memcpy((char *)rows + i * bytes, &row, (size_t)bytes);
+        }
 }
 
 bool lw_search_waits(const struct lw_job *job) { return !lw_op_has_pixels(&job->op) && lw_op_search(&job->op)->clusters_filters; }
@@ -333,9 +351,8 @@ struct lw_crossing lw_search_row_crossing(const struct lw_job *job, const struct
 
 double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i)
 {
-    const struct lw_peak_row *const of_signal = rows;
     const struct lw_source_row *const of_image = rows;
-    return lw_op_has_pixels(&job->op) ? of_image[i].snr : of_signal[i].snr;
+    return lw_op_has_pixels(&job->op) ? of_image[i].snr : lw_search_row(job, rows, i)->snr;
 }
 
 void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product)

@@ -61,6 +61,7 @@ struct lw_peak_row {
     int64_t channel, filter, index;
     double time, re, im, snr;
     int64_t cluster_size;
+    double trial;               /* coordinate of the beam; absent unless beams have one (lw_search_row_bytes) */
 };
 struct lw_source_row {
     int64_t image, kernel, row, column;
@@ -85,6 +86,9 @@ struct lw_crossing lw_search_row_crossing(const struct lw_job *job, const struct
 
 /** Return the bytes of a row of /peaks. */
 int64_t lw_search_row_bytes(const struct lw_job *job);
+
+/** Return row i of a table of peaks of a signal. */
+const struct lw_peak_row *lw_search_row(const struct lw_job *job, const void *rows, int64_t i);
 
 /** Convert peaks to rows of /peaks. What is measured at sources (stream/search/sources.h) becomes NaN, with the flag NO_CENTRE.
  * @param rows  [n] struct lw_peak_row, or struct lw_source_row for images */

@@ -433,10 +433,10 @@ static int pick_sifted(struct lw_candidates *candidates, int64_t end, struct lw_
 static int sift_rows(void *context, const void *rows, int64_t n, struct lw_error *err)
 {
     struct lw_candidates *const candidates = context;
-    const struct lw_peak_row *const its = rows;
+    const struct lw_job *const job = &candidates->spec.setup->job;
     int rc = LW_OK;
     for (int64_t i = 0; rc == LW_OK && i < n; i++) {
-        const struct lw_crossing next = lw_search_row_crossing(&candidates->spec.setup->job, &its[i]);
+        const struct lw_crossing next = lw_search_row_crossing(job, lw_search_row(job, rows, i));
         if (candidates->n_sifted > 0 && candidates->sifted[0].channel != next.channel) {
             rc = pick_sifted(candidates, INT64_MAX, err);
             candidates->n_sifted = candidates->sifted_end = 0;
