@@ -350,8 +350,9 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
         snprintf(whitened, sizeof whitened, ", whitened by segments of %.6g s",
                  (double)job->whitening->segment / job->whitening->rate_hz);
     snprintf(job->summary, sizeof job->summary,
-             "%d filter%s of %" PRId64 " %s taps%s, mode %s, boundary %s%s, reference tap %" PRId64,
-             ols->n_filters, ols->n_filters == 1 ? "" : "s", ols->n_taps, ols->taps_complex ? "complex" : "real", whitened,
+             "%d filter%s of %" PRId64 " %s taps%s%s, mode %s, boundary %s%s, reference tap %" PRId64,
+             ols->n_filters, ols->n_filters == 1 ? "" : "s", ols->n_taps, ols->taps_complex ? "complex" : "real",
+             ols->own_taps ? " for each channel" : "", whitened,
              lw_mode_text(mode), lw_boundary_text(job->boundary), lw_options_flag(given, "correlate") ? ", correlation" : "",
              job->reference_tap);
     lw_ols_summarize_array(given, job, job->summary, sizeof job->summary);

@@ -237,14 +237,12 @@ void lw_ols_summarize_array(const struct lw_options *given, const struct lw_job 
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
     const struct lw_shifts *const sums = lw_op_sums(&job->op);
-    if (ols->own_taps)
-        lw_append(text, size, " for each channel");
     if (ols->normalize != LW_NORMALIZE_NONE)
         lw_append(text, size, ", normalized (%s)", normalize_texts[ols->normalize]);
     if (sums && ols->stacks)
         lw_append(text, size, ", %" PRId64 " channels stacked (%s)", sums->n_inputs, lw_options_text(given, "stack"));
     else if (sums)
-        lw_append(text, size, " behind %" PRId64 " beams of %" PRId64 " channels", sums->n, sums->n_inputs);
+        lw_append(text, size, ", %" PRId64 " beams of %" PRId64 " channels", sums->n, sums->n_inputs);
     if (sums)
         lw_append(text, size, ", delays %" PRId64 "..%" PRId64, -sums->before, sums->after);
 }
