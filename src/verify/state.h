@@ -43,7 +43,7 @@ struct lw_verify_shape {
     int64_t segment_rows, segment_columns; /* size of a segment, or of a direct sum's taps; its outputs share rounding errors */
     double segment_values;                 /* values in a segment: its energy divided by these is its mean square */
     bool is_weighted;    /* y is a signal-to-noise ratio of weighted pixels (struct lw_conv2d_spec) */
-    double *promises;                      /* owned; [n_filters x own][2], error bound of outputs whose segment has an rms value of 1:
+    double *promises;                      /* owned; [n_filters x own][2], error bound of outputs whose segment has an rms of 1:
                                               of the filter, and of its squares if is_weighted */
 };
 
