@@ -5,10 +5,16 @@
 
 #include <string.h>
 
-/* Cost of a loaded sample, of a sum of a sub-band that goes to memory and back, and of storing an output, in additions. */
+/* Cost of a loaded sample, of a sum of a sub-band that goes to memory, and comes back for each group, and of storing an output, in
+ * additions. An addition of samples that have left the near caches costs FAR_COST. */
 #define LOAD_COST 4
-#define SUM_COST 8
-#define STORE_COST 2
+#define SUM_COST 4
+#define BACK_COST 4
+#define STORE_COST 4
+#define FAR_COST 4
+
+/* Samples of sums of 16 bits that stay in the near caches. */
+#define NEAR_SAMPLES (256 << 10)
 
 /* A pattern of a sub-band, in a table by its hash. Beams come in their order. */
 struct entry {
@@ -174,6 +180,9 @@ static void close_space(struct space *space)
 static const int widths[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, LW_BEAMS_MOST_WIDTH};
 enum { N_WIDTHS = sizeof widths / sizeof *widths };
 
+/* Return the cost of an addition from among some samples. */
+static double distance(double samples) { return samples <= NEAR_SAMPLES ? 1 : FAR_COST; }
+
 /* Return the shape with two widths, which are equal without stage 2. */
 static struct lw_beams_shape shape_of(const struct lw_shifts *shifts, int width, int wide, const struct survey *narrow,
                                       const struct survey *bands)
@@ -182,14 +191,19 @@ static struct lw_beams_shape shape_of(const struct lw_shifts *shifts, int width,
         .width = width, .n_subbands = lw_divide_up(shifts->n_inputs, width), .per_band = wide / width,
         .n_bands = lw_divide_up(shifts->n_inputs, wide), .n_sums = narrow->n_sums, .inner = narrow->inner, .outer = narrow->outer,
     };
+    const double n = (double)shifts->n, all = (double)narrow->group_samples;
     const double overlap = 1 + (double)narrow->inner / LW_BEAMS_PIECE;
     shape.additions = LOAD_COST * overlap * (double)shifts->n_inputs + (double)narrow->n_sums * (width + SUM_COST) +
-                      (double)shifts->n * (double)(shape.n_bands + STORE_COST);
-    if (shape.per_band == 1)
+                      BACK_COST * (double)narrow->all_group_samples / LW_BEAMS_TILE + STORE_COST * n;
+    if (shape.per_band == 1) {
+        shape.additions += n * (double)shape.n_bands * distance(all);
         return shape;
+    }
     shape.group_sums = bands->group_sums;
     shape.group_samples = bands->group_samples;
-    shape.additions += (double)bands->all_group_samples / LW_BEAMS_TILE * (double)(shape.per_band + 1);
+    const double added = (double)shape.per_band * distance(all / (double)shape.n_bands);
+    shape.additions += (double)bands->all_group_samples / LW_BEAMS_TILE * (added + 1) +
+                       n * (double)shape.n_bands * distance((double)bands->group_samples);
     return shape;
 }
 

@@ -52,7 +52,7 @@ struct lw_cpu_beams_sizes lw_cpu_beams_sizes(const struct lw_op_spec *spec, cons
     s.chunk = lw_round_up(lw_max64(lw_max64(near, LEAST_CHUNK), OVERLAPS * shape->outer), LW_BEAMS_TILE);
     s.chunk = lw_min64(s.chunk, s.length);
     s.row_bytes = lw_cpu_padded((s.chunk + shape->outer) * s.sum_bytes + LW_CPU_SUM_STEP * s.sum_bytes);
-    s.subbands = lw_max64(1, LINE / s.channel_bytes / shape->width);
+    s.subbands = lw_divide_up(LINE / s.channel_bytes, shape->width);
     s.channels = lw_min64(shifts->n_inputs, s.subbands * shape->width);
     s.pitch = lw_cpu_padded((LW_BEAMS_PIECE + shape->inner + LW_CPU_SUM_STEP) * s.channel_bytes);
     return s;
@@ -146,11 +146,11 @@ static bool has_flaws(const struct lw_cpu_beams *b) { return !lw_scalar_is_integ
 
 static int64_t n_bands_of_pieces(const struct lw_cpu_beams *b) { return lw_divide_up(b->plan.beams.n_subbands, b->sizes.subbands); }
 
-/* Return the channels of a task. */
+/* Return the channels of a task; the last task has as many as the others. */
 static struct piece channels_of(const struct lw_cpu_beams *b, int64_t task)
 {
     const int64_t channel = task % n_bands_of_pieces(b) * b->sizes.subbands * b->plan.beams.width;
-    return (struct piece){.channel = channel, .n = lw_min64(b->sizes.channels, b->spec.ols.beams->n_inputs - channel)};
+    return (struct piece){.channel = lw_min64(channel, b->spec.ols.beams->n_inputs - b->sizes.channels), .n = b->sizes.channels};
 }
 
 static void count_piece(const void *state, void *memory, const struct lw_slot *slot, int64_t task)

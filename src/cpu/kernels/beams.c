@@ -123,29 +123,78 @@ void KERNEL(lw_add_rows)(enum lw_cpu_sum kind, const struct lw_cpu_rows *rows, i
     }
 }
 
-/* ---- integers, turned ------------------------------------------------------------------------------------------------ */
+/* ---- integers, turned ------------------------------------------------------------------------------------------------
+ *
+ * Blocks of 16 x 16 bytes, or 8 x 8 integers of 16 bits, lie side by side in a register's lanes of 16 bytes. Interleaving the first
+ * half of the rows with the second, as often as it takes to halve them to one, turns all of them. */
+typedef uint8_t byte_lanes __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(1)));
+typedef uint16_t short_lanes __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(1)));
+typedef uint64_t lane __attribute__((vector_size(16), may_alias, aligned(1)));
 
-/* Move the columns [begin, columns) of some rows one by one. */
-#define X(name, type, swapped)                                                                                          \
-    static void name(const struct lw_cpu_panel *p, const char *stored, int64_t row, int64_t begin, type flip, type *out, \
-                     int64_t stride)                                                                                    \
+#define PAIRS4(n, l) l, n + l, l + 1, n + l + 1, l + 2, n + l + 2, l + 3, n + l + 3
+#define PAIRS8(n, l) PAIRS4(n, l), PAIRS4(n, l + 4)
+#if VECTOR_BYTES == 64
+#define ALL_LANES(pairs, n, l, step) {pairs(n, l), pairs(n, l + step), pairs(n, l + 2 * step), pairs(n, l + 3 * step)}
+#elif VECTOR_BYTES == 32
+#define ALL_LANES(pairs, n, l, step) {pairs(n, l), pairs(n, l + step)}
+#else
+#define ALL_LANES(pairs, n, l, step) {pairs(n, l)}
+#endif
+
+#define TURN(name, type, lanes, side, pairs, swapped)                                                                   \
+    static inline void name##_block(const char *stored, int64_t stored_stride, bool is_swapped, type flip, type *out,   \
+                                    int64_t stride)                                                                     \
     {                                                                                                                   \
-        for (int64_t c = begin; c < p->columns; c++)                                                                    \
-            for (int64_t r = row; r < p->rows; r++) {                                                                   \
+        enum { N = sizeof(lanes) / sizeof(type) };                                                                      \
+        const lanes low = ALL_LANES(pairs, N, 0, side), high = ALL_LANES(pairs, N, side / 2, side);                     \
+        lanes rows[side], next[side];                                                                                   \
+        _Pragma("GCC unroll 16") for (int r = 0; r < side; r++)                                                         \
+        {                                                                                                               \
+            lanes x = *(const lanes *)(stored + r * stored_stride);                                                     \
+            if (is_swapped)                                                                                             \
+                x = swapped;                                                                                            \
+            rows[r] = x ^ flip;                                                                                         \
+        }                                                                                                               \
+        _Pragma("GCC unroll 4") for (int halves = 1; halves < side; halves *= 2)                                        \
+        {                                                                                                               \
+            _Pragma("GCC unroll 16") for (int r = 0; r < side / 2; r++)                                                 \
+            {                                                                                                           \
+                next[2 * r] = __builtin_shuffle(rows[r], rows[r + side / 2], low);                                      \
+                next[2 * r + 1] = __builtin_shuffle(rows[r], rows[r + side / 2], high);                                 \
+            }                                                                                                           \
+            _Pragma("GCC unroll 16") for (int r = 0; r < side; r++) rows[r] = next[r];                                  \
+        }                                                                                                               \
+        _Pragma("GCC unroll 16") for (int r = 0; r < side; r++)                                                         \
+            _Pragma("GCC unroll 4") for (int l = 0; l < N / side; l++)                                                  \
+                *(lane *)(out + (l * side + r) * stride) = ((const lane *)&rows[r])[l];                                 \
+    }                                                                                                                   \
+                                                                                                                        \
+    static void name(const struct lw_cpu_panel *p, const char *stored, type flip, type *out, int64_t stride)            \
+    {                                                                                                                   \
+        enum { N = sizeof(lanes) / sizeof(type) };                                                                      \
+        const bool is_whole = p->rows >= side && p->columns >= N;           /* the last blocks overlap those before */          \
+        for (int64_t r = 0; r < p->rows && is_whole; r += side)                                                         \
+            for (int64_t c = 0; c < p->columns; c += N) {                                                               \
+                const int64_t row = r + side <= p->rows ? r : p->rows - side;                                           \
+                const int64_t column = c + N <= p->columns ? c : p->columns - N;                                        \
+                name##_block(stored + row * p->stored_stride + column * (int64_t)sizeof(type), p->stored_stride,        \
+                             p->is_swapped, flip, out + column * stride + row, stride);                                 \
+            }                                                                                                           \
+        for (int64_t c = 0; c < p->columns && !is_whole; c++)                                                           \
+            for (int64_t r = 0; r < p->rows; r++) {                                                                     \
                 type x;                                                                                                 \
                 memcpy(&x, stored + r * p->stored_stride + c * (int64_t)sizeof x, sizeof x);                            \
                 out[c * stride + r] = (type)((p->is_swapped ? swapped : x) ^ flip);                                     \
             }                                                                                                           \
     }
-X(turn_bytes, uint8_t, x)
-X(turn_shorts, uint16_t, __builtin_bswap16(x))
-#undef X
+TURN(turn_bytes, uint8_t, byte_lanes, 16, PAIRS8, x)
+TURN(turn_shorts, uint16_t, short_lanes, 8, PAIRS4, x >> 8 | x << 8)
 
 void KERNEL(lw_turn_integers)(const struct lw_cpu_panel *panel, const void *stored, void *out, int64_t stride)
 {
     const bool is_unsigned = !lw_scalar_is_signed(panel->scalar);
     if (lw_scalar_bytes(panel->scalar) == 1)
-        turn_bytes(panel, stored, 0, 0, is_unsigned ? 0x80 : 0, out, stride);
+        turn_bytes(panel, stored, is_unsigned ? 0x80 : 0, out, stride);
     else
-        turn_shorts(panel, stored, 0, 0, is_unsigned ? 0x8000 : 0, out, stride);
+        turn_shorts(panel, stored, is_unsigned ? 0x8000 : 0, out, stride);
 }
