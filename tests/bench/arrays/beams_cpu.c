@@ -1,4 +1,4 @@
-/* beams_cpu.c - benchmark of the cpu engine's beams: 1024 channels of 8 bits with time slow, as a filterbank has them, and 500
+/* beams_cpu.c - benchmark of the cpu engine's beams: 1024 channels with time slow, as a filterbank has them, of 8 bits, and 500
  * dispersion measures, on one core.
  *
  *   beams_cpu [REPEATS [SAMPLES [CASE]]]
@@ -23,6 +23,7 @@ struct band {
     const char *name;
     double low, width, step;
     bool by_subbands;
+    enum lw_scalar scalar;
 };
 
 static double seconds(void)
@@ -66,8 +67,9 @@ static void measure(const struct band *band, int repeats, int64_t n_samples)
     make_delays(band, delays);
     lw_shifts_span(&shifts);
     const struct lw_op_spec spec = {
-        .kind = LW_OP_OLS, .input.scalar = LW_UINT8, .output.scalar = LW_FLOAT32, .layout = LW_TIME_SLOW, .n_channels = BEAMS,
-        .n_outputs = n_samples, .ols = {.taps = lw_stored_doubles(&tap, false), .n_filters = 1, .n_taps = 1, .beams = &shifts},
+        .kind = LW_OP_OLS, .input.scalar = band->scalar, .output.scalar = LW_FLOAT32, .layout = LW_TIME_SLOW,
+        .n_channels = BEAMS, .n_outputs = n_samples,
+        .ols = {.taps = lw_stored_doubles(&tap, false), .n_filters = 1, .n_taps = 1, .beams = &shifts},
     };
     const struct lw_engine_spec one = {.n_threads = 1};
     struct lw_engine *engine = NULL;
@@ -87,8 +89,13 @@ static void measure(const struct band *band, int repeats, int64_t n_samples)
     slot.products[0].data = calloc((size_t)lw_op_product_bytes(&plan, 0, BLOCK, BEAMS), 1);
     if (!slot.input || !slot.products[0].data || lw_cpu_op_beams.create(&spec, &plan, &size, &state, &err))
         exit(1);
-    for (int64_t i = 0; i < bytes; i++)
-        ((uint8_t *)slot.input)[i] = (uint8_t)(96 + (i * 2654435761u >> 27) % 31);
+    for (int64_t i = 0; i < bytes / (int64_t)lw_scalar_bytes(band->scalar); i++) {
+        const uint8_t sample = (uint8_t)(96 + (i * 2654435761u >> 27) % 31);
+        if (band->scalar == LW_UINT8)
+            ((uint8_t *)slot.input)[i] = sample;
+        else
+            ((float *)slot.input)[i] = sample;
+    }
     double sums[MOST_REPEATS], whole[MOST_REPEATS];
     for (int r = -1; r < repeats; r++) {
         const double first = seconds();
@@ -113,16 +120,19 @@ static void measure(const struct band *band, int repeats, int64_t n_samples)
 int main(int argc, char **argv)
 {
     static const struct band bands[] = {
-        {"1230 to 1530 MHz, step 1, sub-bands", 1230, 300, 1, true},  {"1230 to 1530 MHz, step 1", 1230, 300, 1, false},
-        {"1230 to 1530 MHz, step 0.1", 1230, 300, 0.1, false},        {"375 to 425 MHz, step 0.2, sub-bands", 375, 50, 0.2, true},
-        {"375 to 425 MHz, step 0.2", 375, 50, 0.2, false},
+        {"1230 to 1530 MHz, step 1, sub-bands", 1230, 300, 1, true, LW_UINT8},
+        {"1230 to 1530 MHz, step 1", 1230, 300, 1, false, LW_UINT8},
+        {"1230 to 1530 MHz, step 0.1", 1230, 300, 0.1, false, LW_UINT8},
+        {"375 to 425 MHz, step 0.2, sub-bands", 375, 50, 0.2, true, LW_UINT8},
+        {"375 to 425 MHz, step 0.2", 375, 50, 0.2, false, LW_UINT8},
+        {"the first as float32", 1230, 300, 1, true, LW_FLOAT32},
     };
     const int repeats = argc > 1 ? atoi(argv[1]) : 5;
     const int64_t n_samples = argc > 2 ? atoll(argv[2]) : (int64_t)1 << 21;
     if (repeats < 1 || repeats > MOST_REPEATS)
         return 2;
-    printf("%-34s %6s %6s %8s | %8s %6s %9s %6s %7s %5s\n", "", "sums", "whole", "promised", "widths", "sums", "additions", "plan s", "memory",
-           "delay");
+    printf("%-34s %6s %6s %8s | %8s %6s %9s %6s %7s %5s\n", "", "sums", "whole", "promised", "widths", "sums", "additions",
+           "plan s", "memory", "delay");
     for (size_t i = 0; i < sizeof bands / sizeof *bands; i++)
         if (argc <= 3 || (size_t)atoi(argv[3]) == i)
             measure(&bands[i], repeats, n_samples);
