@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
 {
-    (void)spec;
-    (void)out;
     return lw_fail(err, LW_ESYSTEM,
                    "this lapwing was built without CUDA: take --engine cpu, or install the CUDA toolkit "
                    "(nvcc 12 or later) and build again");
@@ -14,7 +14,6 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
 
 static bool is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT])
 {
-    (void)spec;
     snprintf(text, LW_ENGINE_TEXT, "built without CUDA");
     return false;
 }

@@ -82,11 +82,11 @@ struct driver_file {
     haddr_t allocated, size;
 };
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"     /* HDF5 gives these functions more than they need */
+
 static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t most)
 {
-    (void)name;
-    (void)flags;
-    (void)most;
     struct lw_finder *const *const finder = H5Pget_driver_info(access);
     struct stat status;
     struct driver_file *const file = fstat((*finder)->fd, &status) == 0 ? lw_alloc(sizeof *file, "a file", NULL) : NULL;
@@ -103,28 +103,18 @@ static herr_t driver_close(H5FD_t *file)
     return 0;
 }
 
-static haddr_t driver_allocated(const H5FD_t *file, H5FD_mem_t type)
-{
-    (void)type;
-    return ((const struct driver_file *)file)->allocated;
-}
+static haddr_t driver_allocated(const H5FD_t *file, H5FD_mem_t type) { return ((const struct driver_file *)file)->allocated; }
 
 static herr_t driver_allocate(H5FD_t *file, H5FD_mem_t type, haddr_t end)
 {
-    (void)type;
     ((struct driver_file *)file)->allocated = end;
     return 0;
 }
 
-static haddr_t driver_size(const H5FD_t *file, H5FD_mem_t type)
-{
-    (void)type;
-    return ((const struct driver_file *)file)->size;
-}
+static haddr_t driver_size(const H5FD_t *file, H5FD_mem_t type) { return ((const struct driver_file *)file)->size; }
 
 static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t bytes, void *into)
 {
-    (void)transfer;
     struct lw_finder *const finder = ((struct driver_file *)file)->finder;
     if (!finder->is_noting || type != H5FD_MEM_DRAW)
         return lw_bytes_read(finder->fd, into, (int64_t)address, (int64_t)bytes, NULL) == LW_OK ? 0 : -1;
@@ -136,14 +126,10 @@ static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t
 
 static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t bytes, const void *from)
 {
-    (void)file;
-    (void)type;
-    (void)transfer;
-    (void)address;
-    (void)bytes;
-    (void)from;
     return -1;
 }
+
+#pragma GCC diagnostic pop
 
 /* The driver has no function that compares files, so HDF5 never takes one of its files for another that is open already. */
 static const H5FD_class_t driver = {
