@@ -86,17 +86,14 @@ int64_t lw_decoders_bytes(const struct lw_filters *filters, int n)
 
 int lw_decoders_create(const struct lw_filters *filters, int n, struct lw_decoders **out, struct lw_error *err)
 {
-    struct lw_decoders *const decoders = lw_alloc(sizeof *decoders + (size_t)n * sizeof *decoders->free, "decoding chunks", err);
+    struct lw_decoders *const decoders = *out = lw_alloc(sizeof *decoders + (size_t)n * sizeof *decoders->free, "decoding chunks", err);
     if (!decoders)
         return LW_ESYSTEM;
     pthread_mutex_init(&decoders->mutex, NULL);
     pthread_cond_init(&decoders->given, NULL);
     for (; decoders->n_free < n; decoders->n_free++)
-        if (lw_decoder_create(filters, &decoders->free[decoders->n_free], err)) {
-            lw_decoders_destroy(decoders);
+        if (lw_decoder_create(filters, &decoders->free[decoders->n_free], err))
             return LW_ESYSTEM;
-        }
-    *out = decoders;
     return LW_OK;
 }
 

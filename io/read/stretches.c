@@ -242,7 +242,7 @@ static int look(struct lw_beside *beside, struct lw_error *err)
 int lw_beside_create(struct lw_comm *comm, const struct lw_reader_request *request, const struct lw_names *files,
                      struct lw_beside **out, struct lw_error *err)
 {
-    struct lw_beside *const beside = lw_alloc(sizeof *beside, "the times of files", err);
+    struct lw_beside *const beside = *out = lw_alloc(sizeof *beside, "the times of files", err);
     int rc = beside ? LW_OK : LW_ESYSTEM;
     if (beside) {
         *beside = (struct lw_beside){.comm = comm, .request = *request, .n = files->n};
@@ -255,12 +255,8 @@ int lw_beside_create(struct lw_comm *comm, const struct lw_reader_request *reque
         for (const char *name = lw_names_next(files, NULL); rc == LW_OK && name; name = lw_names_next(files, name))
             beside->names[f++] = name;
     }
-    if ((rc = lw_comm_agree(comm, rc, err)) || (rc = look(beside, err))) {
-        lw_beside_destroy(beside);
-        return rc;
-    }
-    *out = beside;
-    return LW_OK;
+    rc = lw_comm_agree(comm, rc, err);
+    return rc ? rc : look(beside, err);
 }
 
 void lw_beside_destroy(struct lw_beside *beside)

@@ -94,8 +94,7 @@ int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, 
                       struct lw_error *err)
 {
     assert(spec->grows && spec->n_columns > 0 && spec->compare && spec->n_dims == 1 && spec->dims[0] == 0);
-    struct lw_growing *const table = lw_alloc(sizeof *table, "a table", err);
-    int rc;
+    struct lw_growing *const table = *out = lw_alloc(sizeof *table, "a table", err);
     if (!table)
         return LW_ESYSTEM;
     table->fd = -1;
@@ -103,12 +102,8 @@ int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, 
     char name[LW_MAX_PATH];
     snprintf(name, sizeof name, "%s", result);
     snprintf(table->folder, sizeof table->folder, "%s", dirname(name));
-    if ((rc = keep_dataset(table, spec, err)) || (rc = make_spool(table, spec->gathered ? spec->gathered : spec->compare, err))) {
-        lw_growing_destroy(table);
-        return rc;
-    }
-    *out = table;
-    return LW_OK;
+    const int rc = keep_dataset(table, spec, err);
+    return rc ? rc : make_spool(table, spec->gathered ? spec->gathered : spec->compare, err);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------ */

@@ -56,7 +56,7 @@ int64_t lw_halo_bytes(const struct lw_halo_spec *spec)
 
 int lw_halo_create(struct lw_comm *comm, const struct lw_halo_spec *spec, struct lw_halo **out, struct lw_error *err)
 {
-    struct lw_halo *const halo = lw_alloc(sizeof *halo, "the halo exchange", err);
+    struct lw_halo *const halo = *out = lw_alloc(sizeof *halo, "the halo exchange", err);
     if (!halo)
         return LW_ESYSTEM;
     halo->comm = comm;
@@ -71,11 +71,8 @@ int lw_halo_create(struct lw_comm *comm, const struct lw_halo_spec *spec, struct
     if (!(halo->carry = lw_alloc_array(bytes, 1, "the carry", err)) ||
         !(halo->requests = lw_alloc_array(halo->max_requests, sizeof(MPI_Request), "halo requests", err)) ||
         (needs_packing(spec) && (!(halo->outgoing = lw_alloc_array(bytes, 1, "halo messages", err)) ||
-                                 !(halo->incoming = lw_alloc_array(bytes, 1, "halo messages", err))))) {
-        lw_halo_destroy(halo);
+                                 !(halo->incoming = lw_alloc_array(bytes, 1, "halo messages", err)))))
         return LW_ESYSTEM;
-    }
-    *out = halo;
     return LW_OK;
 }
 

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <omp.h>
-#include <string.h>
 
 struct lw_welch {
     int64_t n;
@@ -27,26 +26,20 @@ int64_t lw_welch_bytes(int64_t n, int n_threads)
 
 int lw_welch_create(int64_t n, double rate_hz, int n_threads, struct lw_welch **out, struct lw_error *err)
 {
-    struct lw_welch *const welch = lw_alloc(sizeof *welch, "a power spectrum", err);
+    struct lw_welch *const welch = *out = lw_alloc(sizeof *welch, "a power spectrum", err);
     if (!welch)
         return LW_ESYSTEM;
     *welch = (struct lw_welch){.n = n, .n_threads = n_threads, .doubles = lw_transform_doubles(LW_TRANSFORM_REAL, n)};
-    int rc = LW_OK;
     if (!(welch->window = lw_alloc_array(n, sizeof *welch->window, "a power spectrum", err)) ||
         !(welch->work = lw_alloc_array(n_threads * welch->doubles, sizeof *welch->work, "a power spectrum", err)))
-        rc = LW_ESYSTEM;
-    if (rc || (rc = lw_transform_create(LW_TRANSFORM_REAL, n, &welch->transform, err))) {
-        lw_welch_destroy(welch);
-        return rc;
-    }
+        return LW_ESYSTEM;
     double squares = 0;
     for (int64_t m = 0; m < n; m++) {
         welch->window[m] = lw_window_at(LW_WINDOW_HANN, (double)m, (double)n);
         squares += welch->window[m] * welch->window[m];
     }
     welch->scale = 2 / (rate_hz * squares);
-    *out = welch;
-    return LW_OK;
+    return lw_transform_create(LW_TRANSFORM_REAL, n, &welch->transform, err);
 }
 
 void lw_welch_destroy(struct lw_welch *welch)

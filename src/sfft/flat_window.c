@@ -108,19 +108,16 @@ double lw_sfft_window_response(const struct lw_sfft_window *window, double u)
 int lw_sfft_window_create_of(const struct lw_sfft_window_spec *spec, double box_half, const double *factor,
                              struct lw_sfft_window **out, struct lw_error *err)
 {
-    struct lw_sfft_window *const window = lw_alloc(sizeof *window, "a window", err);
+    struct lw_sfft_window *const window = *out = lw_alloc(sizeof *window, "a window", err);
     if (!window)
         return LW_ESYSTEM;
     window->spec = *spec;
     window->half = lw_sfft_window_half(spec);
     if (!(window->taps = lw_alloc_array(2 * window->half + 1, sizeof(double), "a window", err)) ||
-        !(window->response = lw_alloc_array(LW_SFFT_RESPONSE_SIZE, sizeof(double), "a window", err))) {
-        lw_sfft_window_destroy(window);
+        !(window->response = lw_alloc_array(LW_SFFT_RESPONSE_SIZE, sizeof(double), "a window", err)))
         return LW_ESYSTEM;
-    }
     make_taps(window, box_half, factor);
     make_response(window);
-    *out = window;
     return LW_OK;
 }
 

@@ -69,19 +69,16 @@ static int64_t lay_out(struct lw_sfft *sfft, const struct lw_sfft_plan *plan)
 
 int lw_sfft_create(const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft **out, struct lw_error *err)
 {
-    struct lw_sfft *const sfft = lw_alloc(sizeof *sfft, "a sparse transform", err);
+    struct lw_sfft *const sfft = *out = lw_alloc(sizeof *sfft, "a sparse transform", err);
     if (!sfft)
         return LW_ESYSTEM;
     sfft->layout = layout;
     sfft->n_threads = sfft->model.n_threads = n_threads;
     sfft->model.stages = layout->stages;
     sfft->memory = lw_alloc((size_t)lay_out(sfft, &layout->plan), "a sparse transform", err);
-    if (!sfft->memory) {
-        lw_sfft_destroy(sfft);
+    if (!sfft->memory)
         return LW_ESYSTEM;
-    }
     lay_out(sfft, &layout->plan);
-    *out = sfft;
     return LW_OK;
 }
 

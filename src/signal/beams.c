@@ -274,7 +274,7 @@ int lw_beams_create(const struct lw_shifts *shifts, const struct lw_beams_shape 
 {
     static const char what[] = "the sums of beams";
     struct space space = {0};
-    struct lw_beams *const beams = lw_alloc(sizeof *beams, what, err);
+    struct lw_beams *const beams = *out = lw_alloc(sizeof *beams, what, err);
     if (!beams)
         return LW_ESYSTEM;
     *beams = (struct lw_beams){
@@ -294,10 +294,5 @@ int lw_beams_create(const struct lw_shifts *shifts, const struct lw_beams_shape 
         number(beams);
     }
     close_space(&space);
-    if (rc) {
-        lw_beams_destroy(beams);
-        return rc;
-    }
-    *out = beams;
-    return LW_OK;
+    return rc;
 }

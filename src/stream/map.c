@@ -74,18 +74,13 @@ int lw_map_create(struct lw_reader *reader, const struct lw_job *job, const stru
         return LW_OK;
     const struct lw_window_spec window = window_of(reader, job, plan, is_shared(reader));
     const struct lw_view_spec view = view_of(reader, job, plan);
-    struct lw_map *const map = lw_alloc(sizeof *map, "the map of weights", err);
+    struct lw_map *const map = *out = lw_alloc(sizeof *map, "the map of weights", err);
     if (!map)
         return LW_ESYSTEM;
     map->job = job;
     map->is_shared = is_shared(reader);
-    int rc;
-    if ((rc = lw_reader_select(reader, &view, err)) || (rc = lw_window_create(&window, &map->window, err))) {
-        lw_map_destroy(map);
-        return rc;
-    }
-    *out = map;
-    return LW_OK;
+    const int rc = lw_reader_select(reader, &view, err);
+    return rc ? rc : lw_window_create(&window, &map->window, err);
 }
 
 void lw_map_destroy(struct lw_map *map)

@@ -24,18 +24,13 @@ int64_t lw_window_bytes(const struct lw_window_spec *spec)
 
 int lw_window_create(const struct lw_window_spec *spec, struct lw_stream_window **out, struct lw_error *err)
 {
-    struct lw_stream_window *const window = lw_alloc(sizeof *window, "the window", err);
+    struct lw_stream_window *const window = *out = lw_alloc(sizeof *window, "the window", err);
     if (!window)
         return LW_ESYSTEM;
     window->spec = *spec;
     window->scratch = lw_alloc_array(lw_window_max_read(spec) * spec->max_channels, (size_t)spec->sample_bytes,
                                      "boundary samples", err);
-    if (!window->scratch) {
-        lw_window_destroy(window);
-        return LW_ESYSTEM;
-    }
-    *out = window;
-    return LW_OK;
+    return window->scratch ? LW_OK : LW_ESYSTEM;
 }
 
 void lw_window_destroy(struct lw_stream_window *window)

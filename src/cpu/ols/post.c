@@ -34,15 +34,13 @@ int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
 {
     if (!lw_post_is_needed(spec->ols.post))
         return LW_OK;
-    struct lw_cpu_post *const post = lw_alloc(sizeof *post, "post-processing", err);
+    struct lw_cpu_post *const post = *out = lw_alloc(sizeof *post, "post-processing", err);
     if (!post)
         return LW_ESYSTEM;
     post->weights = lw_alloc_array(n_weights(shape), shape->kernels->real_bytes, "the weights of interpolation", err);
     post->samples = lw_alloc_array(end_reals(spec), shape->kernels->real_bytes, "the ends' samples", err);
-    if (!post->weights || !post->samples) {
-        lw_cpu_post_destroy(post);
+    if (!post->weights || !post->samples)
         return LW_ESYSTEM;
-    }
     lw_op_power_range(spec, &post->least, &post->most);
     const int rate = shape->rate;
     for (int place = 0; rate > 1 && place < LW_POST_PLACES; place++) {
@@ -53,7 +51,6 @@ int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
             shape->kernels->round_reals(w.weights[k], to + (size_t)(k * rate) * shape->kernels->real_bytes, rate);
         post->phases[place] = (struct lw_cpu_phases){rate, {w.begin[0], w.begin[1]}, {w.end[0], w.end[1]}, to};
     }
-    *out = post;
     return LW_OK;
 }
 

@@ -55,22 +55,19 @@ int lw_cpu_search_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_
 {
     if (!lw_search_is_needed(&spec->ols.search))
         return LW_OK;
-    struct lw_cpu_search *const search = lw_alloc(sizeof *search, "a search", err);
+    struct lw_cpu_search *const search = *out = lw_alloc(sizeof *search, "a search", err);
     if (!search)
         return LW_ESYSTEM;
     search->least_noise = lw_alloc_array(n_noisy(spec), sizeof *search->least_noise, "the noise of the channels", err);
     search->cells = lw_alloc_array(n_cells(spec, shape, plan, size), sizeof *search->cells, "pieces of blocks", err);
-    if (!search->least_noise || !search->cells) {
-        lw_cpu_search_destroy(search);
+    if (!search->least_noise || !search->cells)
         return LW_ESYSTEM;
-    }
     search->crossings = lw_op_find_product(plan, LW_OP_CROSSINGS);
     search->best_value = lw_op_find_product(plan, LW_OP_BEST_VALUE);
     search->best_filter = lw_op_find_product(plan, LW_OP_BEST_FILTER);
     search->blocks[MAX] = lw_op_find_product(plan, LW_OP_BLOCK_MAX);
     search->blocks[MEAN] = lw_op_find_product(plan, LW_OP_BLOCK_MEAN);
     search->blocks[RMS] = lw_op_find_product(plan, LW_OP_BLOCK_RMS);
-    *out = search;
     return LW_OK;
 }
 

@@ -61,7 +61,7 @@ int lw_published_layout_create(const struct lw_published_plan *plan, int attempt
     layout->n_loops = lw_published_count_loops(plan);
     const int rc = create_window(plan, &layout->window, err);
     if (rc) {
-        lw_free(layout);
+        lw_published_layout_destroy(layout);
         return rc;
     }
     for (int l = 0; l <= layout->n_loops; l++)

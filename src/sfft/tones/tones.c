@@ -24,7 +24,7 @@ int lw_sfft_tones_create(const struct lw_sfft_tones_spec *spec, struct lw_sfft_t
 {
     const struct lw_sfft_plan *const plan = &spec->layout->plan;
     const int64_t samples = most_samples(plan, spec->most_samples);
-    struct lw_sfft_tones *const t = lw_alloc(sizeof *t, "tones", err);
+    struct lw_sfft_tones *const t = *out = lw_alloc(sizeof *t, "tones", err);
     if (!t)
         return LW_ESYSTEM;
     t->spec = *spec;
@@ -34,11 +34,8 @@ int lw_sfft_tones_create(const struct lw_sfft_tones_spec *spec, struct lw_sfft_t
         !(t->part = lw_alloc_array(3 * spec->capacity, sizeof *t->part, "tones", err)) ||
         !(t->scale = lw_alloc_array(spec->capacity, sizeof *t->scale, "tones", err)) ||
         !(t->rest = lw_alloc_array(samples, sizeof *t->rest, "samples of tones", err)) ||
-        !(t->image = lw_alloc_array(samples, sizeof *t->image, "samples of tones", err))) {
-        lw_sfft_tones_destroy(t);
+        !(t->image = lw_alloc_array(samples, sizeof *t->image, "samples of tones", err)))
         return LW_ESYSTEM;
-    }
-    *out = t;
     return LW_OK;
 }
 

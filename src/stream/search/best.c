@@ -39,20 +39,16 @@ int lw_best_create(struct lw_comm *comm, const struct lw_plan *plan, struct lw_p
 {
     if (!is_wanted(&plan->op, plan->rounds.split))
         return LW_OK;
-    struct lw_best *const best = lw_alloc(sizeof *best, "the best filters", err);
+    struct lw_best *const best = *out = lw_alloc(sizeof *best, "the best filters", err);
     if (!best)
         return LW_ESYSTEM;
     *best = (struct lw_best){
         .comm = comm, .plan = plan, .pipeline = pipeline, .bytes = output_bytes(&plan->op),
         .value = lw_op_find_product(&plan->op, LW_OP_BEST_VALUE), .filter = lw_op_find_product(&plan->op, LW_OP_BEST_FILTER),
     };
-    if (!(best->sent = lw_alloc_array(PIECE, best->bytes, "best outputs of this rank", err)) ||
-        !(best->received = lw_alloc_array(PIECE, best->bytes, "best outputs of other ranks", err))) {
-        lw_best_destroy(best);
-        return LW_ESYSTEM;
-    }
-    *out = best;
-    return LW_OK;
+    best->sent = lw_alloc_array(PIECE, best->bytes, "best outputs of this rank", err);
+    best->received = lw_alloc_array(PIECE, best->bytes, "best outputs of other ranks", err);
+    return best->sent && best->received ? LW_OK : LW_ESYSTEM;
 }
 
 void lw_best_destroy(struct lw_best *best)

@@ -101,7 +101,7 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
     const int64_t rows = most_rows(spec->op, spec->plan->rounds.slice, spec->plan->rounds.group);
     if (rows == 0)
         return LW_OK;
-    struct lw_candidates *const candidates = lw_alloc(sizeof *candidates, "the candidates", err);
+    struct lw_candidates *const candidates = *out = lw_alloc(sizeof *candidates, "the candidates", err);
     if (!candidates)
         return LW_ESYSTEM;
     *candidates = (struct lw_candidates){
@@ -118,23 +118,15 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
         !(candidates->counts = lw_alloc_array(BINS, sizeof *candidates->counts, "the count of peaks", err)) ||
         !(candidates->sifted = lw_alloc_array(sifted, sizeof *candidates->sifted, "crossings of all filters", err)) ||
         !(candidates->picked = lw_alloc_array(sifted, sizeof *candidates->picked, "peaks of all filters", err)) ||
-        lw_sources_create(&spec->setup->job, spec->op, spec->setup->engine, spec->sky, &candidates->sources, err)) {
-        lw_candidates_destroy(candidates);
+        lw_sources_create(&spec->setup->job, spec->op, spec->setup->engine, spec->sky, &candidates->sources, err))
         return LW_ESYSTEM;
-    }
     memset(candidates->counts, 0, BINS * sizeof *candidates->counts);
-    int rc = LW_OK;
-    if (lw_comm_rank(spec->setup->comm) == 0) {
-        candidates->n_seen = (lw_grid_outputs(&spec->plan->rounds.grid) - lw_rounds_all_outputs(&spec->plan->rounds)) *
-                             candidates->values;
-        if (candidates->n_seen > 0)
-            rc = lw_writer_recall(spec->writer, candidates->product, spec->n_rows, see_rows, candidates, err);
-    }
-    if (rc)
-        lw_candidates_destroy(candidates);
-    else
-        *out = candidates;
-    return rc;
+    if (lw_comm_rank(spec->setup->comm) != 0)
+        return LW_OK;
+    candidates->n_seen = (lw_grid_outputs(&spec->plan->rounds.grid) - lw_rounds_all_outputs(&spec->plan->rounds)) *
+                         candidates->values;
+    return candidates->n_seen == 0
+        ? LW_OK : lw_writer_recall(spec->writer, candidates->product, spec->n_rows, see_rows, candidates, err);
 }
 
 void lw_candidates_destroy(struct lw_candidates *candidates)

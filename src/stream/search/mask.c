@@ -257,8 +257,8 @@ int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_
 {
     if (!job->search.mask && !job->search.good_data)
         return LW_OK;
-    struct lw_mask *const mask = lw_alloc(sizeof *mask, "the mask", err);
-    int rc = lw_comm_agree(comm, mask ? LW_OK : LW_ESYSTEM, err);
+    struct lw_mask *const mask = *out = lw_alloc(sizeof *mask, "the mask", err);
+    const int rc = lw_comm_agree(comm, mask ? LW_OK : LW_ESYSTEM, err);
     if (mask) {
         mask->layout = job->op.layout;
         mask->view = job->view;
@@ -266,12 +266,7 @@ int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_
         mask->n_samples = job->n_samples;
         mask->sample_bytes = (int64_t)lw_type_bytes(job->op.input);
     }
-    if (rc || (rc = job->search.mask ? open_dataset(comm, job, mask, err) : read_good_data(comm, input, job, mask, err))) {
-        lw_mask_close(mask);
-        return rc;
-    }
-    *out = mask;
-    return LW_OK;
+    return rc ? rc : job->search.mask ? open_dataset(comm, job, mask, err) : read_good_data(comm, input, job, mask, err);
 }
 
 void lw_mask_close(struct lw_mask *mask)

@@ -56,20 +56,17 @@ int lw_sources_create(const struct lw_job *job, const struct lw_op_plan *op, con
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
     if (!has_sources(job) || lw_op_is_complex(&job->op))
         return LW_OK;
-    struct lw_sources *const sources = lw_alloc(sizeof *sources, "what measures sources", err);
+    struct lw_sources *const sources = *out = lw_alloc(sizeof *sources, "what measures sources", err);
     if (!sources)
         return LW_ESYSTEM;
     *sources = (struct lw_sources){.job = job, .op = op, .sky = sky, .n_threads = count_threads(engine),
                                    .n_scratch = count_scratch(c), .most_columns = most_of_window(c->kernel_columns)};
     if (!(sources->shapes = lw_alloc_array(c->n_kernels, sizeof *sources->shapes, "the shapes of kernels", err)) ||
-        !(sources->scratch = lw_alloc_array(sources->n_threads * sources->n_scratch, sizeof(double), "windows of sources", err))) {
-        lw_sources_destroy(sources);
+        !(sources->scratch = lw_alloc_array(sources->n_threads * sources->n_scratch, sizeof(double), "windows of sources", err)))
         return LW_ESYSTEM;
-    }
     for (int k = 0; k < c->n_kernels; k++)
         sources->shapes[k] = lw_source_shape_of(c->kernel + k * c->kernel_rows * c->kernel_columns, c->kernel_rows,
                                                 c->kernel_columns);
-    *out = sources;
     return LW_OK;
 }
 

@@ -120,7 +120,7 @@ int lw_sums_create(const struct lw_setup *setup, const struct lw_plan *plan, str
     const struct lw_job *const job = &setup->job;
     if (job->n_sums == 0)
         return LW_OK;
-    struct lw_sums *const sums = lw_alloc(sizeof *sums, "checksums", err);
+    struct lw_sums *const sums = *out = lw_alloc(sizeof *sums, "checksums", err);
     if (!sums)
         return LW_ESYSTEM;
     *sums = (struct lw_sums){.setup = setup, .plan = plan};
@@ -129,12 +129,7 @@ int lw_sums_create(const struct lw_setup *setup, const struct lw_plan *plan, str
     for (int i = 0; i < LW_MAX_DEPTH && is_whole; i++)
         is_whole = (sums->values[i] = lw_alloc_array(count_sums(plan, job, plan->rounds.slice, plan->rounds.group),
                                                      sizeof *sums->values[i], "checksums", err));
-    if (!is_whole) {
-        lw_sums_destroy(sums);
-        return LW_ESYSTEM;
-    }
-    *out = sums;
-    return LW_OK;
+    return is_whole ? LW_OK : LW_ESYSTEM;
 }
 
 void lw_sums_destroy(struct lw_sums *sums)
