@@ -170,9 +170,7 @@ int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
         piece.step = 1;
     }
     const int from = by_columns ? 1 : 0, to = by_columns ? flat->n_dims : inner;
-    int64_t n = 1;
-    for (int d = from; d < to; d++)
-        n *= box->count[d];
+    const int64_t n = lw_product64(box->count + from, to - from);
     assert(!by_columns || is_packed || box->run == n);
     if (by_columns)
         piece.to_step = is_packed ? n : box->pitch;

@@ -86,7 +86,8 @@ int64_t lw_decoders_bytes(const struct lw_filters *filters, int n)
 
 int lw_decoders_create(const struct lw_filters *filters, int n, struct lw_decoders **out, struct lw_error *err)
 {
-    struct lw_decoders *const decoders = *out = lw_alloc(sizeof *decoders + (size_t)n * sizeof *decoders->free, "decoding chunks", err);
+    const size_t bytes = sizeof(struct lw_decoders) + (size_t)n * sizeof(struct lw_decoder *);
+    struct lw_decoders *const decoders = *out = lw_alloc(bytes, "decoding chunks", err);
     if (!decoders)
         return LW_ESYSTEM;
     pthread_mutex_init(&decoders->mutex, NULL);

@@ -190,13 +190,7 @@ void lw_boxes_close(struct lw_boxes *boxes)
 
 /* ---- boxes into reads ---------------------------------------------------------------------------------------------------- */
 
-static int64_t count_values(const struct lw_sample_box *box)
-{
-    int64_t n = 1;
-    for (int d = 0; d < LW_MAX_DIMS; d++)
-        n *= box->count[d];
-    return n;
-}
+static int64_t count_values(const struct lw_sample_box *box) { return lw_product64(box->count, LW_MAX_DIMS); }
 
 /* Grow the memory for stored samples to at least `bytes`. Growth drops its contents, so no read may be under way then. */
 static int reserve(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err)

@@ -104,14 +104,6 @@ static void find_cells(struct lw_cells_read *read)
     }
 }
 
-static int64_t product(const int64_t n_all[DIMS])
-{
-    int64_t n = 1;
-    for (int d = 0; d < DIMS; d++)
-        n *= n_all[d];
-    return n;
-}
-
 /* Split number n of a row-major box of n_all[] into its indices. */
 static void split_number(int64_t n, const int64_t n_all[DIMS], int64_t at[DIMS])
 {
@@ -305,13 +297,13 @@ int lw_cells_plan(const struct lw_cells *cells, struct lw_cells_read *read, stru
         return rc ? fail_cell(read, NULL, &reason, err) : LW_OK;
     }
     find_cells(read);
-    read->batch.n_pieces = product(read->n_cells);
+    read->batch.n_pieces = lw_product64(read->n_cells, DIMS);
     if (!stored->is_chunked) {
         read->flat = (struct lw_stored_chunk){.offset = stored->offset, .bytes = 1};
         read->places = &read->flat;
         return LW_OK;
     }
-    const int64_t n = product(read->n_tiles);
+    const int64_t n = lw_product64(read->n_tiles, DIMS);
     if (!read->chunks && !(read->own_chunks = lw_alloc_array(n, sizeof *read->own_chunks, "the places of chunks", err)))
         return LW_ESYSTEM;
     read->places = read->chunks ? read->chunks : read->own_chunks;

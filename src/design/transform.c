@@ -30,19 +30,12 @@ static fftw_plan plan(enum lw_transform_kind kind, int64_t n, double *data)
 
 int lw_transform_create(enum lw_transform_kind kind, int64_t n, struct lw_transform **out, struct lw_error *err)
 {
-    struct lw_transform *const transform = lw_alloc(sizeof *transform, "a transform", err);
+    struct lw_transform *const transform = *out = lw_alloc(sizeof *transform, "a transform", err);
     LW_FREED double *const data = lw_alloc_array(lw_transform_doubles(kind, n), sizeof *data, "a transform", err);
-    int rc = transform && data ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK) {
-        *transform = (struct lw_transform){.kind = kind, .plan = plan(kind, n, data)};
-        if (!transform->plan)
-            rc = lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %" PRId64 " samples", n);
-    }
-    if (rc)
-        lw_transform_destroy(transform);
-    else
-        *out = transform;
-    return rc;
+    if (!transform || !data)
+        return LW_ESYSTEM;
+    *transform = (struct lw_transform){.kind = kind, .plan = plan(kind, n, data)};
+    return transform->plan ? LW_OK : lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %" PRId64 " samples", n);
 }
 
 void lw_transform_destroy(struct lw_transform *transform)

@@ -109,17 +109,15 @@ int lw_sfft_plan_stages(const struct lw_sfft_plan *plan, struct lw_sfft_stage_sp
 
 int lw_sfft_layout_create(const struct lw_sfft_plan *plan, struct lw_sfft_layout **out, struct lw_error *err)
 {
-    struct lw_sfft_layout *const layout = lw_alloc(sizeof *layout, "the stages of a sparse transform", err);
+    struct lw_sfft_layout *const layout = *out = lw_alloc(sizeof *layout, "the stages of a sparse transform", err);
     if (!layout)
         return LW_ESYSTEM;
     layout->plan = *plan;
     for (int a = 0; a < plan->n_attempts; a++) {
         const struct lw_sfft_window_spec spec = lw_sfft_plan_window(plan, a);
         const int rc = lw_sfft_window_create(&spec, &layout->windows[a], err);
-        if (rc) {
-            lw_sfft_layout_destroy(layout);
+        if (rc)
             return rc;
-        }
     }
     struct lw_sfft_stage_spec specs[LW_SFFT_STAGES];
     layout->n_stages = lw_sfft_plan_stages(plan, specs);
@@ -129,7 +127,6 @@ int lw_sfft_layout_create(const struct lw_sfft_plan *plan, struct lw_sfft_layout
         layout->n_planes += specs[s].n_shifts;
     }
     layout->first_plane[layout->n_stages] = layout->n_planes;
-    *out = layout;
     return LW_OK;
 }
 

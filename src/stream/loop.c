@@ -129,7 +129,7 @@ static int end_oldest(struct lw_loop *loop, struct lw_error *err)
 
 int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct lw_error *err)
 {
-    struct lw_loop *const loop = lw_alloc(sizeof *loop, "the loop", err);
+    struct lw_loop *const loop = *out = lw_alloc(sizeof *loop, "the loop", err);
     if (!loop)
         return LW_ESYSTEM;
     const struct lw_job *const job = &spec->setup->job;
@@ -141,12 +141,7 @@ int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct
         .written = {.all_outputs = all_outputs, .n_outputs = all_outputs - lw_rounds_all_outputs(&spec->plan->rounds),
                     .n_rows = spec->n_rows, .flaws = spec->flaws},
     };
-    const int rc = open_buffers(loop, spec->sky, err);
-    if (rc)
-        lw_loop_destroy(loop);
-    else
-        *out = loop;
-    return rc;
+    return open_buffers(loop, spec->sky, err);
 }
 
 void lw_loop_destroy(struct lw_loop *loop)

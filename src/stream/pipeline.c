@@ -19,7 +19,7 @@ int lw_pipeline_create(struct lw_engine *engine, const struct lw_op_spec *spec, 
                        int64_t count, int64_t n_channels, int depth, struct lw_pipeline **out, struct lw_error *err)
 {
     assert(depth >= LW_MIN_DEPTH && depth <= LW_MAX_DEPTH);
-    struct lw_pipeline *const pipeline = lw_alloc(sizeof *pipeline, "the pipeline", err);
+    struct lw_pipeline *const pipeline = *out = lw_alloc(sizeof *pipeline, "the pipeline", err);
     if (!pipeline)
         return LW_ESYSTEM;
     pipeline->engine = engine;
@@ -27,10 +27,6 @@ int lw_pipeline_create(struct lw_engine *engine, const struct lw_op_spec *spec, 
     while (rc == LW_OK && pipeline->depth < depth)
         if ((rc = engine->ops->slot_create(pipeline->op, &pipeline->slots[pipeline->depth], err)) == LW_OK)
             pipeline->depth++;
-    if (rc)
-        lw_pipeline_destroy(pipeline);
-    else
-        *out = pipeline;
     return rc;
 }
 

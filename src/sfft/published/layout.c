@@ -53,20 +53,17 @@ static int create_window(const struct lw_published_plan *plan, struct lw_sfft_wi
 int lw_published_layout_create(const struct lw_published_plan *plan, int attempt, struct lw_published_layout **out,
                                struct lw_error *err)
 {
-    struct lw_published_layout *const layout = lw_alloc(sizeof *layout, "a sparse transform", err);
+    struct lw_published_layout *const layout = *out = lw_alloc(sizeof *layout, "a sparse transform", err);
     if (!layout)
         return LW_ESYSTEM;
     layout->plan = *plan;
     layout->attempt = attempt;
     layout->n_loops = lw_published_count_loops(plan);
     const int rc = create_window(plan, &layout->window, err);
-    if (rc) {
-        lw_published_layout_destroy(layout);
+    if (rc)
         return rc;
-    }
     for (int l = 0; l <= layout->n_loops; l++)
         layout->loops[l] = lw_published_loop(plan, attempt, l, layout->window);
-    *out = layout;
     return LW_OK;
 }
 
