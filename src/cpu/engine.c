@@ -90,7 +90,7 @@ static void op_destroy(struct lw_op *op)
 static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                      int64_t count, int64_t n_channels, struct lw_op **out, struct lw_error *err)
 {
-    struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
+    struct lw_op *const op = *out = lw_alloc(sizeof *op, "an operation", err);
     if (!op)
         return LW_ESYSTEM;
     op->ops = operation_of(spec);
@@ -102,17 +102,10 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     const struct lw_cpu_op_size size = {count, n_channels, engine->n_workers};
     struct lw_batch batch = {.n_pieces = 1, .work = warm_up, .context = op};
     int rc;
-    if ((rc = op->ops->create(spec, plan, &size, &op->state, err)) || (rc = lw_pool_create(1, &op->worker, err))) {
-        op_destroy(op);
+    if ((rc = op->ops->create(spec, plan, &size, &op->state, err)) || (rc = lw_pool_create(1, &op->worker, err)))
         return rc;
-    }
     lw_pool_start(op->worker, &batch);
-    if ((rc = lw_pool_wait(op->worker, &batch, err))) {
-        op_destroy(op);
-        return rc;
-    }
-    *out = op;
-    return LW_OK;
+    return lw_pool_wait(op->worker, &batch, err);
 }
 
 static int op_fill(struct lw_op *op, const struct lw_ols_part *part, struct lw_error *err)

@@ -132,7 +132,7 @@ static int beams_create(const struct lw_op_spec *spec, const struct lw_op_plan *
 {
     const struct lw_op_spec inner = inner_spec(spec);
     const struct lw_op_plan behind = inner_plan(spec, plan);
-    struct lw_cpu_beams *const b = lw_alloc(sizeof *b, "an operation", err);
+    struct lw_cpu_beams *const b = *out = lw_alloc(sizeof *b, "an operation", err);
     if (!b)
         return LW_ESYSTEM;
     b->spec = *spec;
@@ -141,12 +141,9 @@ static int beams_create(const struct lw_op_spec *spec, const struct lw_op_plan *
     b->inner_halo = behind.halo;
     int rc;
     if ((rc = lw_beams_create(spec->ols.beams, &plan->beams, &b->shared, err)) || (rc = open_memory(b, size, err)) ||
-        (rc = lw_cpu_op_ols.create(&inner, &behind, size, &b->inner, err))) {
-        beams_destroy(b);
+        (rc = lw_cpu_op_ols.create(&inner, &behind, size, &b->inner, err)))
         return rc;
-    }
     take_weights(b);
-    *out = b;
     return LW_OK;
 }
 

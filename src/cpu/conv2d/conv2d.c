@@ -217,7 +217,7 @@ static void conv2d_destroy(void *state)
 static int create_of(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, const struct lw_op_plan *plan,
                      const struct lw_cpu_op_size *size, struct lw_cpu_conv2d **out, struct lw_error *err)
 {
-    struct lw_cpu_conv2d *const conv2d = lw_alloc(sizeof *conv2d, "an operation", err);
+    struct lw_cpu_conv2d *const conv2d = *out = lw_alloc(sizeof *conv2d, "an operation", err);
     if (!conv2d)
         return LW_ESYSTEM;
     conv2d->spec = *spec;
@@ -238,13 +238,9 @@ static int create_of(const struct lw_op_spec *spec, const struct lw_cpu_shape2d 
     int rc;
     if ((rc = take_noise(spec, &conv2d->noise, err)) ||
         (rc = take_mesh(spec->conv2d.background, &conv2d->background, err)) ||
-        (rc = take_mesh(spec->conv2d.sigma, &conv2d->sigma, err)) || (rc = take_kernels(conv2d, spec, err)) ||
-        (rc = open_lanes(conv2d, n_lanes(&conv2d->shape, plan, size), err))) {
-        conv2d_destroy(conv2d);
+        (rc = take_mesh(spec->conv2d.sigma, &conv2d->sigma, err)) || (rc = take_kernels(conv2d, spec, err)))
         return rc;
-    }
-    *out = conv2d;
-    return LW_OK;
+    return open_lanes(conv2d, n_lanes(&conv2d->shape, plan, size), err);
 }
 
 static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
@@ -253,16 +249,13 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
     struct lw_cpu_shape2d shape, wide_shape;
     struct lw_op_spec wide;
     struct lw_cpu_conv2d *conv2d = NULL;
-    int rc;
-    if ((rc = lw_cpu_shape2d(spec, &shape, err)) || (rc = create_of(spec, &shape, plan, size, &conv2d, err)))
+    int rc = lw_cpu_shape2d(spec, &shape, err);
+    if (rc)
         return rc;
-    if (is_widened(spec, &shape, &wide, &wide_shape) &&
-        (rc = create_of(&wide, &wide_shape, plan, size, &conv2d->wide, err))) {
-        conv2d_destroy(conv2d);
-        return rc;
-    }
+    rc = create_of(spec, &shape, plan, size, &conv2d, err);
     *out = conv2d;
-    return LW_OK;
+    return rc || !is_widened(spec, &shape, &wide, &wide_shape)
+        ? rc : create_of(&wide, &wide_shape, plan, size, &conv2d->wide, err);
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------------- */

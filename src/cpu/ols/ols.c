@@ -153,7 +153,7 @@ static int ols_fill(void *state, const struct lw_ols_part *part, struct lw_error
 static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
                       void **out, struct lw_error *err)
 {
-    struct lw_cpu_ols *const ols = lw_alloc(sizeof *ols, "an operation", err);
+    struct lw_cpu_ols *const ols = *out = lw_alloc(sizeof *ols, "an operation", err);
     if (!ols)
         return LW_ESYSTEM;
     ols->spec = *spec;
@@ -168,13 +168,9 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     if ((rc = lw_cpu_filters_create(&ols->shape, &spec->ols, &ols->filters, err)) ||
         (rc = lw_cpu_post_create(&ols->spec, &ols->shape, &ols->post, err)) ||
         (rc = lw_cpu_search_create(spec, &ols->shape, plan, size, &ols->search, err)) ||
-        (rc = open_lanes(ols, n_lanes(spec, &ols->shape, plan, size), err)) ||
-        (rc = part.taps.data ? ols_fill(ols, &part, err) : LW_OK)) {
-        ols_destroy(ols);
+        (rc = open_lanes(ols, n_lanes(spec, &ols->shape, plan, size), err)))
         return rc;
-    }
-    *out = ols;
-    return LW_OK;
+    return part.taps.data ? ols_fill(ols, &part, err) : LW_OK;
 }
 
 /* ---- one segment --------------------------------------------------------------------------------------------------- */
