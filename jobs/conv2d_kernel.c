@@ -36,7 +36,7 @@ static int treat_sum(const struct lw_options *given, const char *source, double 
 {
     const bool normalizes = lw_options_choice(given, "normalize") == 1;
     const bool interpolates = lw_options_choice(given, "nan") == LW_NAN_INTERPOLATE;
-    double complex sum = 0;
+    double complex *const pairs = (double complex *)kernel, sum = 0;
     double magnitudes = 0;
     if (!normalizes && !interpolates)
         return LW_OK;
@@ -44,19 +44,17 @@ static int treat_sum(const struct lw_options *given, const char *source, double 
         return lw_fail(err, LW_ECONFIG, "--nan interpolate weights with the kernel, which must be real; the kernel %s is complex",
                        source);
     for (int64_t i = 0; i < n; i++) {
-        const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0);
-        sum += h;
-        magnitudes += cabs(h);
+        sum += parts == 2 ? pairs[i] : kernel[i];
+        magnitudes += parts == 2 ? cabs(pairs[i]) : fabs(kernel[i]);
     }
     if (cabs(sum) <= 1e-12 * magnitudes)
         return lw_fail(err, LW_ECONFIG, "%s: the elements of the kernel %s sum up to %g, which is zero but for rounding",
                        normalizes ? "--normalize sum" : "--nan interpolate", source, cabs(sum));
-    for (int64_t i = 0; normalizes && i < n; i++) {
-        const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0) / sum;
-        kernel[i * parts] = creal(h);
+    for (int64_t i = 0; normalizes && i < n; i++)
         if (parts == 2)
-            kernel[2 * i + 1] = cimag(h);
-    }
+            pairs[i] /= sum;
+        else
+            kernel[i] /= creal(sum);
     return LW_OK;
 }
 
@@ -232,17 +230,17 @@ static int make_gaussians(const struct lw_options *given, struct lw_job *job, st
     const int64_t background = background_of(given);
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     LW_FREED double *widths = NULL;
-    double widest = 0;
     int rc = lw_bank_read_list(given, &list, &widths, &c->n_kernels, err);
-    for (int k = 0; rc == LW_OK && k < c->n_kernels; k++)
-        widest = fmax(widest, widths[k]);
-    if (rc == LW_OK && background > 0 && (double)background < 2 * widest)
-        rc = lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is less than twice --gaussian %g: the background would be "
-                     "measured within the source itself; give a larger one", background, widest);
+    if (rc)
+        return rc;
+    const double widest = lw_bank_largest(widths, c->n_kernels);
+    if (background > 0 && (double)background < 2 * widest)
+        return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is less than twice --gaussian %g: the background would be "
+                       "measured within the source itself; give a larger one", background, widest);
     const int64_t side = background > 0 ? background : side_of(widest / LW_FWHM), n = side * side;
     LW_FREED double *const profile = lw_alloc_array(side, sizeof *profile, "a kernel", err);
-    if (rc == LW_OK && !(profile && (job->taps = lw_alloc_array(c->n_kernels * (n + 1), sizeof *job->taps, "kernels", err))))
-        rc = LW_ESYSTEM;
+    if (!profile || !(job->taps = lw_alloc_array(c->n_kernels * (n + 1), sizeof *job->taps, "kernels", err)))
+        return LW_ESYSTEM;
     c->kernel = job->taps;
     c->kernel_rows = c->kernel_columns = side;
     job->has_filter_dim = c->n_kernels > 1;
