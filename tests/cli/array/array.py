@@ -11,6 +11,7 @@ LW_ARRAY_PART names a single function to run, LW_ARRAY_TRIALS the number of draw
 
 import itertools
 import os
+import re
 import sys
 import tempfile
 
@@ -179,14 +180,14 @@ def outputs(folder):
     modes = itertools.cycle(["same", "full", "valid", "same"])
     boundaries = itertools.cycle(["zero", "edge", "wrap", "reflect", "zero"])
     layouts, dtypes = itertools.cycle(["fast", "slow", "slow"]), itertools.cycle(["<f4", "<i2", "<f8", "<u1"])
-    shapes = itertools.cycle([(3000, 33, 60), (700, 1, 900), (5000, 256, 300), (2000, 64, 0)])
-    for kind, own, normalize in KINDS * 2:
+    shapes = itertools.cycle([(3000, 33, 60), (700, 2, 900), (5000, 256, 300), (2000, 64, 0)])
+    for kind, own, normalize in KINDS + KINDS[:3]:
         mode, (n, n_taps, reach) = next(modes), next(shapes)
         if mode == "valid" and n <= 2 * reach + n_taps:
             reach = 20
         trial(folder, kind, own, normalize, mode, next(boundaries) if mode == "same" else "zero", next(layouts), next(dtypes), n,
-              n_taps=n_taps if n_taps > 1 or not normalize else 16, reach=reach)
-    for kind, own, normalize in KINDS[:3] + KINDS[4:5]:
+              n_taps=n_taps if n_taps > 2 or not normalize else 16, reach=reach)
+    for kind, own, normalize in KINDS[:1] + KINDS[4:5]:
         trial(folder, kind, own, normalize, "same", "edge", "fast", "<f8", precision="double")
     trial(folder, "stack", True, None, "same", "zero", "fast", n=200000, n_taps=100, reach=70000, ranks=3)
     trial(folder, "beams", False, None, "full", "zero", "slow", n=100000, n_taps=10, reach=30000, ranks=2)
@@ -206,9 +207,8 @@ def levels(folder):
         x += 1000
         x[:, 1000:1700] *= 50
         x[0, 2000:2300] = 0
-    for normalize in ("demeaned", "energy"):
-        trial(folder, "stack", True, normalize, "same", "edge", "fast", change=change)
-        trial(folder, None, True, normalize, "same", "edge", "slow", change=change)
+    trial(folder, "stack", True, "demeaned", "same", "edge", "fast", change=change)
+    trial(folder, None, True, "energy", "same", "edge", "slow", change=change)
 
 
 def not_a_number(folder):
@@ -216,13 +216,13 @@ def not_a_number(folder):
     def change(x):
         x[2, 1500] = np.nan
         x[0, 0] = np.inf
+    layouts = itertools.cycle(["fast", "slow"])
     for kind, own, normalize in (("stack", True, None), ("beams", False, None), ("stack", False, "demeaned"), (None, True, None)):
-        for layout in ("fast", "slow"):
-            options, job, _ = trial(folder, kind, own, normalize, "same", "zero", layout, change=change)
+        options, job, _ = trial(folder, kind, own, normalize, "same", "zero", next(layouts), change=change)
         job.x = np.where(np.isfinite(job.x), job.x, 0)
         found, _ = run(folder, {**options, "nan": "zero"})
         y = found.get("filtered", np.zeros(0))
-        compare(job, np.moveaxis(y, 1, 2) if kind is None else y, f"{kind} {normalize} with --nan zero")
+        compare(job, np.moveaxis(y, 1, 2) if kind is None and options["axis"] == 0 else y, f"{kind} {normalize} with --nan zero")
         _, said = run(folder, {**options, "nan": "error"}, code=65)
         check("of channel 0" in said or "first" in said, f"--nan error does not name the channel: {said}")
 
@@ -230,16 +230,16 @@ def not_a_number(folder):
 def bits(folder):
     """Equal bits on any ranks, with any split and memory, for a window of the signal, and for a run that goes on."""
     for kind, own, normalize in (("stack", True, None), ("beams", False, None), ("stack", True, "demeaned"), (None, True, "energy")):
-        options, job, found = trial(folder, kind, own, normalize, "same", "edge", "fast", "<i2", n=60000, n_taps=64, reach=2500,
+        options, job, found = trial(folder, kind, own, normalize, "same", "edge", "fast", "<i2", n=30000, n_taps=64, reach=1200,
                                     n_filters=5)
         options.update(products="filtered,peaks", threshold="3.5", cluster="20", noise="measured")
         wanted, _ = run(folder, options)
-        least = needed_memory(run(folder, {**options}, code=78, memory="1M")[1])
-        splits = [(3, {"split": "filters"}, None)]
-        if kind != "stack":
-            splits.append((2, {"split": "channels"}, None))
-        same_everywhere(folder, options, f"{kind} {normalize}", wanted, [(1, {}, least), (2, {}, least), *splits])
-        if normalize is None:
+        least = needed_memory(run(folder, {**options}, ranks=3, code=78, memory="1M")[1])
+        split = {"split": "channels" if kind in ("beams", None) else "filters"}
+        same_everywhere(folder, options, f"{kind} {normalize}", wanted, [(3, {}, least), (2, split, None)])
+        said = lapwing(1, "verify", f"{folder}/result.h5", "--sample", "100").stdout
+        check(re.search(r"/filtered +1\d\d +0 ", said) and re.search(r"/peaks +[1-9]\d* +0 ", said), f"{kind} {normalize}: {said}")
+        if kind == "stack" and normalize is None:
             path = f"{folder}/gone-on.h5"
             words = [word.replace("DATA", f"{folder}/data.h5") if isinstance(word, str) else word for word in as_arguments(options)]
             again = ["ols", *words, "--output", path, "--memory", least]
@@ -275,14 +275,14 @@ def search(folder):
         else:
             wanted = sorted((int(d), int(f), int(i)) for f, d, i in np.argwhere(snr >= threshold))
         check(rows == wanted, f"{kind} own {own}: {len(rows)} peaks instead of {len(wanted)}")
-        found, _ = run(folder, {**options, "products": "peaks,best,blocks", "blocks": "100:max", "threshold": "8", "noise-unit": "mad"})
+        found, _ = run(folder, {**options, "products": "peaks,best,blocks", "blocks": "100:max", "threshold": "6", "noise-unit": "mad"})
         measured = np.array([[clipped(y[f] if kind == "stack" else y[f, d]) for f in range(len(h))]
                              for d in range(1 if kind == "stack" else y.shape[1])])
         check(np.allclose(found["noise"], measured, rtol=0.02), f"{kind}: the noise is off by "
               f"{np.abs(found['noise'] / measured - 1).max()}")
         noise_of = found["noise"][0][:, None] if kind == "stack" else found["noise"].T[:, :, None]
-        n = (np.abs(y) / noise_of >= 8 * 0.67449).sum()
-        check(abs(len(found["peaks"]) - n) <= 1 and n > 0, f"{kind}: {len(found['peaks'])} peaks of 8 MAD instead of {n}")
+        n = (np.abs(y) / noise_of >= 6 * 0.67449).sum()
+        check(abs(len(found["peaks"]) - n) <= 1 and n > 0, f"{kind}: {len(found['peaks'])} peaks of 6 MAD instead of {n}")
         best = found["best/filter"]
         wanted_best = (np.abs(y) / noise_of).argmax(axis=0)
         check(best.shape == wanted_best.shape and (best != wanted_best).mean() < 1e-3, f"{kind}: other best filters")
@@ -327,7 +327,7 @@ def refusals(folder):
     """What does not fit is refused by one message that names the remedy."""
     write(f"{folder}/data.h5", x=noise((4, 1000), "<f4"), h=random.standard_normal((3, 8)), own=random.standard_normal((3, 4, 8)),
           wrong=random.standard_normal((3, 5, 8)), d=np.ones((3, 4), int), half=np.full((3, 4), 0.5), nan=np.full(4, np.nan),
-          none=np.zeros((3, 4)), far=np.full((3, 4), 900), complex=np.ones((3, 4), complex))
+          none=np.zeros((3, 4)), far=np.full((3, 4), 1000), complex=np.ones((3, 4), complex))
     for options, code, words in (
             ({"delays": "DATA:/d"}, 2, "goes with --stack"), ({"weights": "DATA:/d"}, 2, "goes with --stack"),
             ({"stack": True, "beams": "DATA:/d"}, 2, "exclude each other"), ({"beam-weights": "DATA:/d"}, 2, "goes with --beams"),
@@ -338,7 +338,7 @@ def refusals(folder):
             ({"stack": True, "delays": "DATA:/complex"}, 65, "real numbers"), ({"stack": True, "delays": "DATA:/h"}, 65, "3 x 4"),
             ({"beams": "DATA:/d", "filters": "DATA:/own"}, 78, "before the filters"),
             ({"filters": "DATA:/wrong"}, 65, "for 5 channels, but the input has 4"),
-            ({"stack": True, "mode": "valid", "delays": "DATA:/far", "start": "0", "count": "900"}, 78, "delays"),
+            ({"stack": True, "mode": "valid", "delays": "DATA:/far"}, 78, "delays"),
             ({"normalize": "energy", "products": "peaks", "threshold": "1", "noise": "energy"}, 2, "not for --normalize"),
             ({"stack": True, "whiten": "1s", "sample-rate": "100"}, 2, "--whiten"), ({"delay-unit": "s"}, 2, "goes with"),
             ({"stack": True, "split": "channels"}, 2, "one channel"), ({"noise-unit": "mad"}, 2, "--products peaks")):
