@@ -10,31 +10,35 @@
 
 /* A compiled transform, and picoseconds of its way back per point, with loads and additions. */
 struct Length {
-    int radix, outer;
+    int radix, outer, teams;            /* teams of a block */
     double picoseconds;
     StackKernels kernels;
 };
 
-template <int E, int P, int BLOCKS> static Length make_length(double picoseconds)
+template <int E, int P, int TEAMS, int BLOCKS> static Length make_length(double picoseconds)
 {
     using F = Transform<float, E, P, Team<E * P, 1>>;
-    return {E, P, picoseconds, {stack_segments<F>, stack_sums<F, BLOCKS>, F::SHARED_BYTES}};
+    using G = Transform<float, E, P, Team<E * P, TEAMS>>;
+    return {E, P, TEAMS, picoseconds, {stack_segments<F>, stack_back<F, BLOCKS>, stack_sums<G, TEAMS, BLOCKS>, F::SHARED_BYTES}};
 }
 
 static const Length lengths[] = {
-    make_length<16, 2, 16>(5.0), make_length<32, 1, 10>(4.0), make_length<32, 2, 6>(4.0), make_length<32, 4, 3>(4.5),
-    make_length<32, 8, 1>(6.0),
+    make_length<16, 2, 1, 16>(5.0), make_length<32, 1, 1, 10>(4.0), make_length<32, 2, 1, 6>(4.0), make_length<32, 4, 1, 3>(4.5),
+    make_length<32, 8, 1, 1>(6.0),
 };
 
 static int points_of(const Length &length) { return length.radix * length.radix * length.outer; }
 
-static lw_stack_shape shape_of(const Length &length, int64_t n_taps, int span)
+static lw_stack_shape shape_of(const Length &length, int64_t own_taps, int span, bool is_fused)
 {
+    const int64_t n_taps = own_taps + (is_fused ? span : 0);
     lw_stack_shape shape = {};
     const int threads = length.radix * length.outer;
     shape.segment = points_of(length);
     shape.radix = length.radix;
     shape.outer = length.outer;
+    shape.is_fused = is_fused;
+    shape.n_taps = static_cast<int>(lw_min64(n_taps, INT32_MAX));
     shape.discard = static_cast<int>(lw_min64(lw_round_up(n_taps - 1, threads), shape.segment));
     shape.hop = shape.segment - shape.discard;
     shape.tile = 2 * shape.hop;
@@ -54,7 +58,7 @@ static const Length &length_for(const lw_stack_shape &shape)
 
 static int64_t shared_of(const Length &length, const lw_stack_shape &shape)
 {
-    return length.kernels.shared_bytes + (int64_t(shape.tile) + shape.span) * int64_t(sizeof(float));
+    return shape.is_fused ? length.kernels.shared_bytes : length.teams * stack_team_bytes(shape, length.kernels.shared_bytes);
 }
 
 /* Return the most samples between two delays of a filter. */
@@ -74,9 +78,14 @@ static int64_t span_of(const lw_shifts &stacks)
     return span;
 }
 
-double lw_stack_seconds(const struct lw_stack_shape *shape)
+/* Picoseconds of a product of two bins, and of what the way back of a sum costs beside its transform. */
+static constexpr double PRODUCT = 0.6, TRAFFIC = 5;
+
+double lw_stack_seconds(const struct lw_stack_shape *shape, int64_t n_inputs)
 {
-    return length_for(*shape).picoseconds * 1e-12 * shape->segment / shape->tile;
+    const double back = length_for(*shape).picoseconds;
+    const double point = shape->is_fused ? PRODUCT + (back + TRAFFIC) / static_cast<double>(n_inputs) : back;
+    return point * 1e-12 * shape->segment / shape->tile;
 }
 
 int lw_stack_choose(const struct lw_op_spec *spec, int shared_bytes, struct lw_stack_shape *out, struct lw_error *err)
@@ -84,13 +93,16 @@ int lw_stack_choose(const struct lw_op_spec *spec, int shared_bytes, struct lw_s
     const int64_t span = span_of(*spec->ols.stacks);
     double cheapest = DBL_MAX;
     int64_t fewest = INT64_MAX;
-    for (const Length &length : lengths) {
-        const lw_stack_shape shape = shape_of(length, spec->ols.n_taps, static_cast<int>(lw_min64(span, 1 << 28)));
-        if ((spec->ols.segment > 0 && spec->ols.segment != shape.segment) || shape.hop <= 0)
+    for (int i = 0; i < 2 * int(sizeof lengths / sizeof *lengths); i++) {
+        const Length &length = lengths[i / 2];
+        const lw_stack_shape shape = shape_of(length, spec->ols.n_taps, static_cast<int>(lw_min64(span, 1 << 28)), i % 2);
+        if ((shape.is_fused && spec->ols.normalize != LW_NORMALIZE_NONE) ||
+            (spec->ols.segment > 0 && spec->ols.segment != shape.segment) || shape.hop <= 0)
             continue;
-        fewest = lw_min64(fewest, shared_of(length, shape));
+        fewest = shape.is_fused ? fewest : lw_min64(fewest, shared_of(length, shape));
         const int64_t n = spec->n_outputs > 0 ? spec->n_outputs : INT64_MAX / 2;
-        const double cost = lw_stack_seconds(&shape) * static_cast<double>(lw_divide_up(n, shape.tile)) * shape.tile;
+        const double outputs = static_cast<double>(lw_divide_up(n, shape.tile)) * shape.tile;
+        const double cost = lw_stack_seconds(&shape, spec->ols.stacks->n_inputs) * outputs;
         if (shared_of(length, shape) > shared_bytes || cost >= cheapest)
             continue;
         cheapest = cost;
@@ -187,34 +199,43 @@ cudaError_t lw_stack_change(const struct lw_stack_shape *shape, const struct lw_
     return cudaGetLastError();
 }
 
-/* One block puts a row: thread t's value m is bin outer (t mod radix) + t / radix + T m, and values m and m + 1 of a thread are
- * adjacent (gpu/device/fft.cuh). */
+/* One block puts row `first` + blockIdx.x of taps into the bank, or channel blockIdx.y of it. Thread t's value m is bin
+ * outer (t mod radix) + t / radix + T m, and values m and m + 1 of a thread are adjacent (gpu/device/fft.cuh). */
 static __global__ void __launch_bounds__(block_threads)
-    put_bins(const double2 *bins, int radix, int outer, float2 *spectra, float *peaks)
+    put_bins(const double2 *bins, lw_stack_shape shape, lw_stack_bank bank, int64_t first)
 {
     __shared__ double shared[block_threads];
-    const int threads = radix * outer, n_points = radix * threads;
-    const int64_t row = blockIdx.x * int64_t(n_points);
-    double largest = 0;
+    const int threads = shape.radix * shape.outer, n_points = shape.segment;
+    const int64_t row = (first + blockIdx.x) * gridDim.y + blockIdx.y;
+    double largest = 0, weight = 1;
+    int64_t delay = 0;
+    if (shape.is_fused) {
+        const lw_stack_term term = bank.terms[row];
+        weight = term.weight;
+        delay = weight == 0 ? 0 : bank.ranges[row / bank.n_inputs].most - term.delay;
+    }
     for (int i = threadIdx.x; i < n_points; i += block_threads) {
         const int m = i / (2 * threads) * 2 + i % 2, t = i / 2 % threads;
-        const double2 bin = bins[row + outer * (t % radix) + t / radix + threads * m];
-        spectra[row + i] = {float(bin.x / n_points), float(bin.y / n_points)};
+        const int64_t k = shape.outer * (t % shape.radix) + t / shape.radix + threads * m;
+        const double2 bin = product(bins[blockIdx.x * int64_t(n_points) + k], exact_root<double2>(k * delay, n_points));
+        static_cast<float2 *>(bank.spectra)[row * n_points + i] = {float(bin.x * weight / n_points),
+                                                                   float(bin.y * weight / n_points)};
         largest = fmax(largest, bin.x * bin.x + bin.y * bin.y);
     }
     largest = largest_of_block(largest, shared);
     if (threadIdx.x == 0)
-        peaks[blockIdx.x] = static_cast<float>(sqrt(largest));
+        bank.peaks[row] = static_cast<float>(sqrt(largest));
 }
 
 cudaError_t lw_stack_put(const struct lw_stack_shape *shape, const struct lw_stack_bank *bank, const void *bins, int64_t first,
                          int n, cudaStream_t stream)
 {
-    float2 *const spectra = static_cast<float2 *>(bank->spectra) + first * shape->segment;
+    const int copies = shape->is_fused && !bank->own_taps ? bank->n_inputs : 1;
+    float2 *const spectra = static_cast<float2 *>(bank->spectra) + first * copies * shape->segment;
     if (!bins)
-        return cudaMemsetAsync(spectra, 0, size_t(n) * size_t(shape->segment) * sizeof(float2), stream);
-    put_bins<<<static_cast<unsigned>(n), block_threads, 0, stream>>>(static_cast<const double2 *>(bins), shape->radix, shape->outer,
-                                                                     spectra, bank->peaks + first);
+        return cudaMemsetAsync(spectra, 0, size_t(n) * size_t(copies) * size_t(shape->segment) * sizeof(float2), stream);
+    const dim3 grid(static_cast<unsigned>(n), static_cast<unsigned>(copies));
+    put_bins<<<grid, block_threads, 0, stream>>>(static_cast<const double2 *>(bins), *shape, *bank, first);
     return cudaGetLastError();
 }
 
@@ -225,6 +246,8 @@ static constexpr int median_of = 65;        /* windows that a tile's median is t
 struct Windows {
     StackInput input;
     float *gains, *rms, *most;
+    lw_nan_report *report;
+    int64_t own_first, own_count;
     int n_tiles, tile;
     lw_normalize normalize;
 };
@@ -276,9 +299,13 @@ template <class Stored> static __global__ void __launch_bounds__(block_threads) 
     const int tile = blockIdx.x, channel = blockIdx.y, t = threadIdx.x;
     const int64_t number = int64_t(channel) * w.n_tiles + tile, first = int64_t(tile) * w.tile;
     float *const gains = w.gains + number * w.tile;
-    double most = 0;
+    const bool is_plain = w.normalize == LW_NORMALIZE_NONE && w.report->flag == 0;
+    double most = 0, n_quiet = 0;
     for (int i = t; i < w.tile; i += block_threads) {
         bool is_spoilt = false;
+        energies[i] = 1;
+        if (is_plain)
+            continue;
         energies[i] = energy_of<Stored>(w.input, channel, first + i, w.normalize == LW_NORMALIZE_DEMEANED, is_spoilt);
         if (w.input.propagates && is_spoilt)
             energies[i] = -1;
@@ -288,13 +315,16 @@ template <class Stored> static __global__ void __launch_bounds__(block_threads) 
     const double least = w.normalize == LW_NORMALIZE_NONE ? 0 : LW_NORMALIZE_LEAST * median_energy(energies, n_whole, scratch);
     for (int i = t; i < w.tile; i += block_threads) {
         const double energy = energies[i];
-        const double gain = w.normalize == LW_NORMALIZE_NONE ? 1 : energy > least ? 1 / sqrt(energy) : 0;
+        const double gain = i >= whole ? 0 : w.normalize == LW_NORMALIZE_NONE ? 1 : energy > least ? 1 / sqrt(energy) : 0;
         gains[i] = energy == -1 ? CUDART_NAN_F : static_cast<float>(gain);
         most = fmax(most, energy == -1 ? 0 : gain);
+        n_quiet += energy != -1 && !(energy > least) && first + i >= w.own_first && first + i < w.own_first + w.own_count;
     }
+    n_quiet = sum_of_block(n_quiet, scratch);
     most = largest_of_block(most, scratch);
     if (t == 0) {
         w.most[number] = static_cast<float>(most);
+        atomicAdd(&w.report->n_quiet, static_cast<unsigned long long>(w.normalize == LW_NORMALIZE_NONE ? 0 : n_quiet));
         if (w.normalize == LW_NORMALIZE_NONE)
             w.rms[number] = 0;
     }
@@ -315,12 +345,14 @@ cudaError_t lw_stack_load(const struct lw_stack_shape *shape, const struct lw_st
     const dim3 grid(static_cast<unsigned>(block->n_tiles), static_cast<unsigned>(bank->n_inputs));
     const StackSegments segments = {input_of(*bank, *block), block->type.scalar, static_cast<const float2 *>(bank->powers),
                                     static_cast<float2 *>(block->spectra), block->rms, &block->report->flag, block->n_tiles,
-                                    shape->discard, shape->hop, bank->normalize == LW_NORMALIZE_DEMEANED};
+                                    shape->hop, shape->discard - static_cast<int>(bank->n_taps - 1),
+                                    shape->discard - (shape->n_taps - 1), bank->normalize == LW_NORMALIZE_DEMEANED};
     const Launch transform = {grid, shape->radix * shape->outer, length.kernels.shared_bytes, stream};
     cudaError_t status = allow_and_launch(transform, length.kernels.segments, segments);
     if (status != cudaSuccess)
         return status;
-    const Windows windows = {segments.input, block->gains, block->rms, block->most, block->n_tiles, shape->tile, bank->normalize};
+    const Windows windows = {segments.input, block->gains, block->rms, block->most, block->report, block->own_first,
+                             block->own_count, block->n_tiles, shape->tile, bank->normalize};
     const Launch launch = {grid, block_threads, (block_threads + int64_t(shape->tile)) * int64_t(sizeof(double)), stream};
     with_stored(block->type.scalar, [&](auto stored) { status = allow_and_launch(launch, find_gains<decltype(stored)>, windows); });
     return status;
@@ -328,77 +360,119 @@ cudaError_t lw_stack_load(const struct lw_stack_shape *shape, const struct lw_st
 
 /* ---- sums in double ------------------------------------------------------------------------------------------------- */
 
-/* Return what the sums have left out of output o of a filter. */
-template <class Stored> __device__ static double left_out(const StackSums &a, const StackInput &in, int filter, int64_t o)
+/* Return whether transforms are not exact enough for some window in the tiles of positions first .. last of a channel. */
+__device__ static bool needs_exact(const StackSums &a, int64_t row, int channel, int64_t first, int64_t last)
 {
-    const int n = a.counts[filter].n;
-    double sum = 0;
-    for (int k = 0; k < n; k++) {
-        const lw_stack_term term = a.terms[int64_t(filter) * a.n_inputs + k];
-        const int64_t position = a.first + o + term.delay, tiles = int64_t(term.channel) * a.n_tiles;
-        const int64_t row = row_of(a, filter, term.channel);
-        const float gain = a.gains[tiles * a.tile + position];
-        if (!(gain * a.rms[tiles + position / a.tile] >= limit_of(a.peaks[row])))
-            continue;
-        const float *const taps = a.taps + row * in.n_taps + in.n_taps - 1;
-        bool met = false;
-        const double level = a.is_demeaned ? sample_of<Stored>(in, term.channel, position, met) : 0;
-        double y = 0;
-        for (int m = 0; m < in.n_taps; m++)
-            y = fma(double(taps[-m]), sample_of<Stored>(in, term.channel, position + m, met) - level, y);
-        sum += y * double(gain) * double(term.weight);
-    }
-    return sum;
+    const int64_t tiles = int64_t(channel) * a.n_tiles;
+    bool needs = false;
+    for (int64_t j = first / a.tile; j <= last / a.tile; j++)
+        needs = needs || a.most[tiles + j] * a.rms[tiles + j] >= limit_of(a.peaks[row]);
+    return needs;
 }
 
-/* Add this to the outputs of filter blockIdx.x. */
+/* Return what the sums have left out of a position of a channel: a sum in double. */
+template <class Stored>
+__device__ static double left_out(const StackSums &a, const StackInput &in, int64_t row, lw_stack_term term, int64_t position)
+{
+    const int64_t tiles = int64_t(term.channel) * a.n_tiles;
+    const float gain = a.gains[tiles * a.tile + position];
+    if (!(gain * a.rms[tiles + position / a.tile] >= limit_of(a.peaks[row])))
+        return 0;
+    const float *const taps = a.taps + row * in.n_taps + in.n_taps - 1;
+    bool met = false;
+    const double level = a.is_demeaned ? sample_of<Stored>(in, term.channel, position, met) : 0;
+    double y = 0;
+    for (int m = 0; m < in.n_taps; m++)
+        y = fma(double(taps[-m]), sample_of<Stored>(in, term.channel, position + m, met) - level, y);
+    return y * double(gain) * double(term.weight);
+}
+
+/* Add this to the outputs of filter blockIdx.x. For each run of outputs, the block's threads first look which channels need it. */
 template <class Stored> static __global__ void __launch_bounds__(block_threads) add_left_out(StackSums a, StackInput in)
 {
-    const int64_t stride = int64_t(gridDim.y) * block_threads;
+    __shared__ bool needs[block_threads];
+    const int filter = a.filter + int(blockIdx.x), t = threadIdx.x;
+    const lw_stack_term *const terms = a.terms + int64_t(filter) * a.n_inputs;
     if (!a.touched[blockIdx.x])
         return;
+    for (int64_t begin = int64_t(blockIdx.y) * block_threads; begin < a.count; begin += int64_t(gridDim.y) * block_threads) {
+        const int64_t last = begin + block_threads < a.count ? begin + block_threads - 1 : a.count - 1;
+        double sum = 0;
+        for (int done = 0; done < a.n_inputs; done += block_threads) {
+            const int n = min(block_threads, a.n_inputs - done);
+            const lw_stack_term own = terms[done + min(t, n - 1)];
+            const int64_t at = a.first + own.delay, row = row_of(a, filter, own.channel);
+            needs[t] = t < n && own.weight != 0 && needs_exact(a, row, own.channel, at + begin, at + last);
+            if (!__syncthreads_or(needs[t]))
+                continue;
+            for (int k = 0; k < n; k++)
+                if (needs[k] && begin + t <= last)
+                    sum += left_out<Stored>(a, in, row_of(a, filter, done + k), terms[done + k],
+                                            a.first + begin + t + terms[done + k].delay);
+            __syncthreads();
+        }
+        if (sum != 0)
+            a.series[blockIdx.x * a.count + begin + t] += float(sum);
+    }
+}
+
+/* Overwrite the spoilt outputs of filter blockIdx.x with NaN, if the block has a sample that is not finite. */
+static __global__ void __launch_bounds__(block_threads) spoil_outputs(StackSums a, const unsigned *not_finite)
+{
+    const int64_t stride = int64_t(gridDim.y) * block_threads;
+    if (*not_finite == 0)
+        return;
     for (int64_t o = int64_t(blockIdx.y) * block_threads + threadIdx.x; o < a.count; o += stride)
-        a.series[blockIdx.x * a.count + o] += float(left_out<Stored>(a, in, a.filter + int(blockIdx.x), o));
+        for (int k = 0; k < a.n_inputs; k++) {
+            const lw_stack_term term = a.terms[int64_t(a.filter + int(blockIdx.x)) * a.n_inputs + k];
+            if (term.weight != 0 && isnan(a.gains[int64_t(term.channel) * a.n_tiles * a.tile + a.first + o + term.delay]))
+                a.series[blockIdx.x * a.count + o] = CUDART_NAN_F;
+        }
+}
+
+/* Enqueue the sums of a piece by products of spectra, as many filters at a time as the scratch memory has room for. */
+static cudaError_t sum_spectra(const lw_stack_shape &shape, const lw_stack_bank &bank, const lw_stack_block &block,
+                               const lw_stack_piece &piece, cudaStream_t stream)
+{
+    const Length &length = length_for(shape);
+    const int64_t first = (piece.first + bank.most.least) / shape.tile;
+    const int64_t end = (piece.first + piece.count - 1 + bank.most.most) / shape.tile;
+    cudaError_t status = cudaSuccess;
+    for (int done = 0; done < piece.n_filters && status == cudaSuccess; done += block.n_products) {
+        StackProducts a = {static_cast<const float2 *>(block.spectra), static_cast<const float2 *>(bank.spectra),
+                           static_cast<float2 *>(block.products), static_cast<const float2 *>(bank.powers), bank.ranges,
+                           piece.series + done * piece.count, piece.first, piece.count, shape.segment, bank.n_inputs, block.n_tiles,
+                           static_cast<int>(first), static_cast<int>(end - first + 1), piece.filter + done,
+                           static_cast<int>(lw_min64(block.n_products, piece.n_filters - done)), shape.discard, shape.hop};
+        const int64_t groups = lw_divide_up(a.n_filters, PRODUCT_SIDE * PRODUCT_ABREAST) * PRODUCT_ABREAST;
+        const int64_t blocks = shape.segment / PRODUCT_THREADS * groups * lw_divide_up(a.n_tiles, PRODUCT_SIDE);
+        stack_products<<<static_cast<unsigned>(blocks), PRODUCT_THREADS, 0, stream>>>(a);
+        const Launch back = {dim3(static_cast<unsigned>(a.n_tiles), static_cast<unsigned>(a.n_filters)), shape.radix * shape.outer,
+                             length.kernels.shared_bytes, stream};
+        status = allow_and_launch(back, length.kernels.back, a);
+    }
+    return status;
 }
 
 cudaError_t lw_stack_sum(const struct lw_stack_shape *shape, const struct lw_stack_bank *bank, const struct lw_stack_block *block,
                          const struct lw_stack_piece *piece, cudaStream_t stream)
 {
     const Length &length = length_for(*shape);
-    StackSums a = {};
-    a.powers = static_cast<const float2 *>(bank->powers);
-    a.spectra = static_cast<const float2 *>(block->spectra);
-    a.bank = static_cast<const float2 *>(bank->spectra);
-    a.gains = block->gains;
-    a.rms = block->rms;
-    a.most = block->most;
-    a.peaks = bank->peaks;
-    a.taps = bank->taps;
-    a.terms = bank->terms;
-    a.counts = bank->counts;
-    a.series = piece->series;
-    a.touched = piece->touched;
-    a.first = piece->first;
-    a.count = piece->count;
-    a.filter = piece->filter;
-    a.n_filters = piece->n_filters;
-    a.n_inputs = bank->n_inputs;
-    a.n_tiles = block->n_tiles;
-    a.discard = shape->discard;
-    a.hop = shape->hop;
-    a.tile = shape->tile;
-    a.own_taps = bank->own_taps;
-    a.is_demeaned = bank->normalize == LW_NORMALIZE_DEMEANED;
-    a.plan_walks(shape->walk, shape->abreast);
-    const Launch launch = {dim3(static_cast<unsigned>(a.n_filters * a.n_walks)), shape->radix * shape->outer,
-                           shared_of(length, *shape), stream};
+    const StackSums a = stack_sums_of(*shape, *bank, *block, *piece, length.teams, length.kernels.shared_bytes);
+    const int64_t parts = lw_min64(lw_divide_up(a.count, block_threads), 65535);
+    const dim3 grid(static_cast<unsigned>(a.n_filters), static_cast<unsigned>(parts));
+    if (shape->is_fused) {
+        const cudaError_t status = sum_spectra(*shape, *bank, *block, *piece, stream);
+        if (status == cudaSuccess && block->propagates)
+            spoil_outputs<<<grid, block_threads, 0, stream>>>(a, &block->report->flag);
+        return status != cudaSuccess ? status : cudaGetLastError();
+    }
+    const Launch launch = {dim3(a.n_blocks), length.teams * shape->radix * shape->outer, shared_of(length, *shape), stream};
     cudaError_t status = cudaMemsetAsync(piece->touched, 0, size_t(piece->n_filters) * sizeof *piece->touched, stream);
     if (status == cudaSuccess)
         status = allow_and_launch(launch, length.kernels.sums, a);
     if (status != cudaSuccess || bank->normalize == LW_NORMALIZE_NONE)
         return status;
-    const int64_t parts = lw_min64(lw_divide_up(a.count, block_threads), 65535);
-    const dim3 grid(static_cast<unsigned>(a.n_filters), static_cast<unsigned>(parts));
     const StackInput input = input_of(*bank, *block);
     with_stored(block->type.scalar, [&](auto stored) {
         add_left_out<decltype(stored)><<<grid, block_threads, 0, stream>>>(a, input);

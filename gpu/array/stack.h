@@ -18,9 +18,12 @@
 
 LW_C_BEGIN
 
-/* Transforms of a length, and the outputs of a tile. */
+/* Transforms of a length, and the outputs of a tile. Outputs that are not normalized may be added up as products of spectra: their
+ * filters' taps then are delayed by as much as the channel's delay is less than the filter's largest. */
 struct lw_stack_shape {
     int segment, radix, outer;          /* N = radix^2 outer, see gpu/device/fft.cuh */
+    bool is_fused;                      /* spectra are added up, before one way back */
+    int n_taps;                         /* taps of a transformed filter: with is_fused its own and `span` */
     int discard, hop;                   /* values dropped at the front of a filtered segment; outputs of one */
     int tile;                           /* outputs of a tile, 2 hop */
     int span;                           /* most samples between two delays of a filter */
@@ -32,28 +35,29 @@ struct lw_stack_shape {
  * @return LW_ECONFIG if no length holds the taps and the delays, or if there is none of spec->ols.segment points */
 int lw_stack_choose(const struct lw_op_spec *spec, int shared_bytes, struct lw_stack_shape *out, struct lw_error *err);
 
-/** Return the modelled seconds of a position of one filter in one channel. */
-double lw_stack_seconds(const struct lw_stack_shape *shape);
+/** Return the modelled seconds of a position of one filter in one of n_inputs channels. */
+double lw_stack_seconds(const struct lw_stack_shape *shape, int64_t n_inputs);
 
-/* A channel of a stack with a weight. */
+/* A channel of a stack. */
 struct lw_stack_term {
     int32_t channel, delay;
     float weight;
 };
 
-/* The terms of a stack, in the order of channels, and the range of their delays; 0 .. 0 without terms. */
-struct lw_stack_terms {
-    int32_t n, least, most;
+/* The range of the delays of a stack's channels with a weight; 0 .. 0: it has none. */
+struct lw_stack_range {
+    int32_t least, most;
 };
 
-/* Filters in device memory. A row of taps belongs to a filter, or with taps for each channel to a channel of a filter. */
+/* Filters in device memory. A row of spectra belongs to a channel of a filter, or to a filter if its channels share it. */
 struct lw_stack_bank {
     void *powers;                       /* twiddles, lw_stack_powers_bytes */
     void *spectra;                      /* [rows][N] complex floats, in the threads' order, divided by N */
     float *peaks;                       /* [rows] largest magnitudes of spectra */
     float *taps;                        /* [rows][n_taps], as they are transformed; NULL: outputs are not normalized */
     struct lw_stack_term *terms;        /* [n_filters][n_inputs] */
-    struct lw_stack_terms *counts;      /* [n_filters] */
+    struct lw_stack_range *ranges;      /* [n_filters] */
+    struct lw_stack_range most;         /* range of their `most`, on the host */
     int64_t n_taps;
     int n_inputs;
     bool own_taps;
@@ -68,7 +72,8 @@ cudaError_t lw_stack_prepare(const struct lw_stack_shape *shape, const struct lw
 cudaError_t lw_stack_change(const struct lw_stack_shape *shape, const struct lw_stack_bank *bank, void *values, int64_t first,
                             int n, cudaStream_t stream);
 
-/** Put the bins of n rows into the bank. @param bins  device, [n][N] complex doubles; NULL: the rows are 0 */
+/** Put the bins of n rows of taps into the bank, whose terms and ranges are filled.
+ * @param bins  device, [n][N] complex doubles; NULL: the rows are 0 */
 cudaError_t lw_stack_put(const struct lw_stack_shape *shape, const struct lw_stack_bank *bank, const void *bins, int64_t first,
                          int n, cudaStream_t stream);
 
@@ -78,11 +83,14 @@ struct lw_stack_block {
     struct lw_type type;                /* type of the input, in this machine's byte order */
     bool is_slow, propagates;           /* [axis][channel]; samples that are not finite spoil outputs */
     int64_t n_samples;                  /* samples of a channel */
+    int64_t own_first, own_count;       /* positions whose windows are counted if they are quiet */
     int n_tiles;                        /* lw_stack_tiles(n_samples - n_taps + 1) */
     void *spectra;                      /* [n_inputs][n_tiles][N] complex floats, in the threads' order */
     float *gains;                       /* [n_inputs][n_tiles][tile] factors of positions; NaN: spoilt */
     float *rms;                         /* [n_inputs][n_tiles] root mean squares of the transformed samples; 0: not normalized */
     float *most;                        /* [n_inputs][n_tiles] largest gains */
+    void *products;                     /* is_fused: scratch, sums of n_products filters' spectra, [n_products][n_tiles][N] */
+    int n_products;
     struct lw_nan_report *report;
 };
 

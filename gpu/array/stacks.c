@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #define SERIES_BYTES ((int64_t)1 << 30)     /* bytes of a piece's series that keep a device busy */
+#define PRODUCTS_BYTES ((int64_t)256 << 20) /* the same of sums of spectra */
 
 struct stacks {
     struct lw_stack_shape shape;
@@ -25,7 +26,7 @@ struct stacks {
     void *memory;                           /* device: the bank, then `scales`, `strengths` and `filling` */
     void *scales, *strengths, *filling;
     struct lw_filler *filler;               /* takes other filters later, in `filling`; NULL: these filters stay */
-    struct lw_stack_term *host_terms;       /* [n_filters][inputs], then counts [n_filters] */
+    struct lw_stack_term *host_terms;       /* [n_filters][inputs], then ranges [n_filters] */
     void *host_scales;
 };
 
@@ -56,12 +57,13 @@ static int plan_stacks(const struct lw_device *device, const struct lw_op_spec *
     *plan = (struct lw_op_plan){
         .halo = spec->ols.n_taps - 1 + reach.before + reach.after, .unit = shape.tile, .channel_unit = 1, .input_width = 1,
         .n_outputs = spec->n_outputs, .segment = shape.segment,
-        .seconds_per_output = lw_stack_seconds(&shape) * (double)inputs_of(spec),
+        .seconds_per_output = lw_stack_seconds(&shape, inputs_of(spec)) * (double)inputs_of(spec),
     };
     snprintf(plan->text, sizeof plan->text, "stacks of %" PRId64 " channels, overlap-save in shared memory, N = %d, hop %d, "
              "adjacent segments paired", inputs_of(spec), shape.segment, shape.hop);
     lw_op_ols_products(spec, plan);
-    const int64_t before = lw_round_up(plan->before + reach.before, plan->unit) - reach.before;
+    const int64_t span = shape.is_fused ? lw_round_up(shape.span, plan->unit) : 0;      /* delayed taps need earlier samples */
+    const int64_t before = lw_round_up(plan->before + reach.before, plan->unit) + span - reach.before;
     const int64_t after = lw_round_up(plan->after + reach.after, plan->unit) - reach.after;
     plan->halo += before - plan->before + (after - plan->after);
     plan->before = before;
@@ -93,21 +95,22 @@ static int64_t terms_bytes(const struct lw_op_spec *spec)
     return spec->ols.n_filters * inputs_of(spec) * (int64_t)sizeof(struct lw_stack_term);
 }
 
-static int64_t counts_bytes(const struct lw_op_spec *spec) { return spec->ols.n_filters * (int64_t)sizeof(struct lw_stack_terms); }
+static int64_t ranges_bytes(const struct lw_op_spec *spec) { return spec->ols.n_filters * (int64_t)sizeof(struct lw_stack_range); }
 
 static int64_t lay_out_kept(const struct lw_op_spec *spec, struct stacks *stacks)
 {
     const struct lw_ols_resolved path = path_of(spec, &stacks->shape);
     const struct lw_ols_spec rows = rows_of(spec);
     const int64_t taps = spec->ols.normalize == LW_NORMALIZE_NONE ? 0 : rows.n_filters * spec->ols.n_taps * (int64_t)sizeof(float);
+    const int64_t spectra = stacks->shape.is_fused ? spec->ols.n_filters * inputs_of(spec) : rows.n_filters;
     struct lw_arena arena = {.base = stacks->memory};
     stacks->bank = (struct lw_stack_bank){
         .powers = lw_arena_take(&arena, lw_stack_powers_bytes(&stacks->shape)),
-        .spectra = lw_arena_take(&arena, rows.n_filters * (int64_t)stacks->shape.segment * 2 * (int64_t)sizeof(float)),
-        .peaks = lw_arena_take(&arena, rows.n_filters * (int64_t)sizeof(float)),
+        .spectra = lw_arena_take(&arena, spectra * (int64_t)stacks->shape.segment * 2 * (int64_t)sizeof(float)),
+        .peaks = lw_arena_take(&arena, spectra * (int64_t)sizeof(float)),
         .taps = lw_arena_take(&arena, taps),
         .terms = lw_arena_take(&arena, terms_bytes(spec)),
-        .counts = lw_arena_take(&arena, counts_bytes(spec)),
+        .ranges = lw_arena_take(&arena, ranges_bytes(spec)),
         .n_taps = spec->ols.n_taps, .n_inputs = (int)inputs_of(spec), .own_taps = spec->ols.own_taps,
         .normalize = spec->ols.normalize,
     };
@@ -131,6 +134,13 @@ static int filters_of_piece(const struct lw_op_spec *spec, int64_t count)
     return (int)(wanted(spec) & (LW_BEST | LW_BLOCKS) ? all : lw_max64(1, lw_min64(all, SERIES_BYTES / lw_max64(each, 1))));
 }
 
+/* Return the filters whose sums of spectra are in memory together. */
+static int filters_of_products(const struct lw_op_spec *spec, const struct lw_stack_shape *shape, int64_t n_tiles)
+{
+    const int64_t each = n_tiles * shape->segment * 2 * (int64_t)sizeof(float);
+    return shape->is_fused ? (int)lw_min64(spec->ols.n_filters, lw_round_up(lw_max64(PRODUCTS_BYTES / each, 1), 32)) : 0;
+}
+
 /* Parts of a slot's work memory. */
 struct parts {
     struct lw_stack_block block;
@@ -149,8 +159,9 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_op_pl
         .type = spec->input, .is_slow = spec->layout == LW_TIME_SLOW, .propagates = spec->nan != LW_NAN_ZERO,
         .n_samples = n_samples, .n_tiles = (int)n_tiles, .spectra = lw_arena_take(&arena, tiles * shape->segment * 2 * bytes),
         .gains = lw_arena_take(&arena, tiles * shape->tile * bytes), .rms = lw_arena_take(&arena, tiles * bytes),
-        .most = lw_arena_take(&arena, tiles * bytes),
+        .most = lw_arena_take(&arena, tiles * bytes), .n_products = filters_of_products(spec, shape, n_tiles),
     }};
+    parts->block.products = lw_arena_take(&arena, parts->block.n_products * n_tiles * shape->segment * 2 * bytes);
     parts->series = lw_arena_take(&arena, filters_of_piece(spec, outputs) * outputs * bytes);
     parts->touched = lw_arena_take(&arena, spec->ols.n_filters * bytes);
     return arena.used;
@@ -166,7 +177,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
     const struct lw_ols_resolved path = path_of(spec, &counted.shape);
     const struct lw_ols_spec rows = rows_of(spec);
     memory->op_bytes = lay_out_kept(spec, &counted);
-    memory->host_bytes = (int64_t)(sizeof(struct lw_op) + sizeof(struct stacks)) + terms_bytes(spec) + counts_bytes(spec) +
+    memory->host_bytes = (int64_t)(sizeof(struct lw_op) + sizeof(struct stacks)) + terms_bytes(spec) + ranges_bytes(spec) +
                          lw_ols_scales_bytes(spec);
     if (keeps_filler(spec))
         memory->pinned_bytes = lw_filler_pinned_bytes(&rows);
@@ -185,24 +196,28 @@ static int fill_terms(const struct lw_op *op, struct stacks *stacks, const struc
 {
     const struct lw_shifts *const shifts = op->spec.ols.stacks;
     const int64_t n_inputs = shifts->n_inputs, n_filters = op->spec.ols.n_filters;
-    struct lw_stack_terms *const counts = (struct lw_stack_terms *)(void *)(stacks->host_terms + n_filters * n_inputs);
+    struct lw_stack_range *const ranges = (struct lw_stack_range *)(void *)(stacks->host_terms + n_filters * n_inputs);
     for (int64_t f = 0; f < n_filters; f++) {
         struct lw_stack_term *const terms = stacks->host_terms + f * n_inputs;
-        struct lw_stack_terms of = {0};
-        for (int32_t c = 0; c < n_inputs && f < part->n; c++) {
-            const struct lw_stack_term term = {c, shifts->delays[(part->first + f) * n_inputs + c],
-                                               lw_shifts_weight(shifts, part->first + f, c)};
-            if (term.weight == 0)
+        struct lw_stack_range range = {0};
+        bool is_empty = true;
+        for (int32_t c = 0; c < n_inputs; c++) {
+            terms[c] = (struct lw_stack_term){.channel = c};
+            if (f >= part->n || lw_shifts_weight(shifts, part->first + f, c) == 0)
                 continue;
-            of.least = of.n == 0 || term.delay < of.least ? term.delay : of.least;
-            of.most = of.n == 0 || term.delay > of.most ? term.delay : of.most;
-            terms[of.n++] = term;
+            terms[c].weight = lw_shifts_weight(shifts, part->first + f, c);
+            const int32_t delay = terms[c].delay = shifts->delays[(part->first + f) * n_inputs + c];
+            range.least = is_empty || delay < range.least ? delay : range.least;
+            range.most = is_empty || delay > range.most ? delay : range.most;
+            is_empty = false;
         }
-        counts[f] = of;
+        ranges[f] = range;
+        stacks->bank.most.least = f == 0 || range.most < stacks->bank.most.least ? range.most : stacks->bank.most.least;
+        stacks->bank.most.most = f == 0 || range.most > stacks->bank.most.most ? range.most : stacks->bank.most.most;
     }
     const char *const what = "copying the delays to the device";
     const int rc = lw_cuda_upload(stacks->bank.terms, stacks->host_terms, terms_bytes(&op->spec), stream, what, err);
-    return rc ? rc : lw_cuda_upload(stacks->bank.counts, counts, counts_bytes(&op->spec), stream, what, err);
+    return rc ? rc : lw_cuda_upload(stacks->bank.ranges, ranges, ranges_bytes(&op->spec), stream, what, err);
 }
 
 /* Fill the scales and the strengths of the filters that are held. */
@@ -246,7 +261,7 @@ static int fill(struct lw_op *op, const struct lw_ols_part *part, cudaStream_t s
 {
     struct stacks *const stacks = op->state;
     int rc;
-    if ((rc = fill_bank(op, stacks, part, stream, err)) || (rc = fill_terms(op, stacks, part, stream, err)))
+    if ((rc = fill_terms(op, stacks, part, stream, err)) || (rc = fill_bank(op, stacks, part, stream, err)))
         return rc;
     return fill_scales(op, stacks, part, stream, err);
 }
@@ -263,7 +278,7 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
         (rc = lw_cuda_allocate(op->memory.op_bytes, "the filters' spectra", &stacks->memory, err)))
         return rc;
     lay_out_kept(spec, stacks);
-    if (!(stacks->host_terms = lw_alloc((size_t)(terms_bytes(spec) + counts_bytes(spec)), "the delays", err)) ||
+    if (!(stacks->host_terms = lw_alloc((size_t)(terms_bytes(spec) + ranges_bytes(spec)), "the delays", err)) ||
         !(stacks->host_scales = lw_alloc((size_t)lw_max64(lw_ols_scales_bytes(spec), 1), "the noise", err)))
         return LW_ESYSTEM;
     if ((rc = lw_cuda_check(lw_stack_prepare(&stacks->shape, &stacks->bank, stream), "preparing the kernels", err)))
@@ -392,6 +407,8 @@ static void find_parts(const struct lw_op *op, const struct lw_cuda_op_block *wo
 {
     const struct stacks *const stacks = op->state;
     lay_out_work(&op->spec, &op->plan, &stacks->shape, op->memory.count, work->work, parts);
+    parts->block.own_first = op->plan.before + op->spec.ols.stacks->before;
+    parts->block.own_count = work->block.count;
     parts->block.input = work->input;
     parts->block.report = work->report;
     parts->block.n_samples = op->plan.halo + work->block.count;

@@ -28,7 +28,7 @@ struct StackInput {
 /* Return a sample; 0 beyond the block. If it is not finite in single precision, set `met` and return 0. */
 template <class Stored> LW_DEVICE double sample_of(const StackInput &in, int64_t channel, int64_t i, bool &met)
 {
-    if (i >= in.n_samples)
+    if (i < 0 || i >= in.n_samples)
         return 0;
     const Stored x = __ldg(static_cast<const Stored *>(in.samples) + channel * in.row + i * in.step);
     if (!std::is_integral<Stored>::value && !isfinite(static_cast<float>(x))) {
@@ -47,7 +47,7 @@ struct StackSegments {
     float2 *spectra;
     float *rms;
     unsigned *not_finite;
-    int n_tiles, discard, hop;
+    int n_tiles, hop, back, lead;       /* samples of a segment before its first output's, of which no output needs `lead` */
     bool is_demeaned;
 };
 
@@ -69,8 +69,8 @@ template <class F> LW_DEVICE double sum_of_team(double x, double *shared, int t)
 template <class F, class Stored>
 LW_DEVICE void load_hop(float (&v)[F::E], const StackSegments &a, int channel, int64_t first, double *shared, int t, bool &met)
 {
-    const int lead = a.discard - (a.input.n_taps - 1);
-    const int64_t start = first - lead;
+    const int lead = a.lead;
+    const int64_t start = first - a.back;
     double level = 0;
     if (a.is_demeaned) {
         const int64_t n = a.input.n_samples - first < F::N - lead ? a.input.n_samples - first : F::N - lead;
@@ -133,23 +133,60 @@ struct StackSums {
     const float2 *powers, *spectra, *bank;
     const float *gains, *rms, *most, *peaks, *taps;
     const lw_stack_term *terms;
-    const lw_stack_terms *counts;
+    const lw_stack_range *ranges;
     float *series;
     unsigned *touched;
     int64_t first, count;               /* outputs of the piece */
     int filter, n_filters, n_inputs, n_tiles, discard, hop, tile;
     bool own_taps, is_demeaned;
     int walk, n_walks, abreast;         /* outputs of a walk; walks of a filter; filters that walk at the same time */
-
-    /* Divide the outputs into walks of about as many tiles. */
-    void plan_walks(int walk_tiles, int most_abreast)
-    {
-        const int64_t tiles = (count + tile - 1) / tile, walks = (tiles + walk_tiles - 1) / walk_tiles;
-        walk = static_cast<int>((count + walks - 1) / walks);
-        n_walks = static_cast<int>((count + walk - 1) / walk);
-        abreast = n_filters < most_abreast ? n_filters : most_abreast;
-    }
+    int team_bytes;                     /* shared memory of a team */
+    unsigned n_blocks;
 };
+
+static inline int64_t stack_team_bytes(const lw_stack_shape &shape, int exchange_bytes)
+{
+    const int64_t sums = static_cast<int64_t>(shape.tile) + shape.span;
+    return (exchange_bytes + sums * static_cast<int64_t>(sizeof(float)) + 127) / 128 * 128;
+}
+
+/* Return the arguments for a piece, with walks of about shape.walk tiles. */
+static inline StackSums stack_sums_of(const lw_stack_shape &shape, const lw_stack_bank &bank, const lw_stack_block &block,
+                                      const lw_stack_piece &piece, int teams, int exchange_bytes)
+{
+    StackSums a = {};
+    a.powers = static_cast<const float2 *>(bank.powers);
+    a.spectra = static_cast<const float2 *>(block.spectra);
+    a.bank = static_cast<const float2 *>(bank.spectra);
+    a.gains = block.gains;
+    a.rms = block.rms;
+    a.most = block.most;
+    a.peaks = bank.peaks;
+    a.taps = bank.taps;
+    a.terms = bank.terms;
+    a.ranges = bank.ranges;
+    a.series = piece.series;
+    a.touched = piece.touched;
+    a.first = piece.first;
+    a.count = piece.count;
+    a.filter = piece.filter;
+    a.n_filters = piece.n_filters;
+    a.n_inputs = bank.n_inputs;
+    a.n_tiles = block.n_tiles;
+    a.discard = shape.discard;
+    a.hop = shape.hop;
+    a.tile = shape.tile;
+    a.own_taps = bank.own_taps;
+    a.is_demeaned = bank.normalize == LW_NORMALIZE_DEMEANED;
+    const int64_t tiles = (a.count + a.tile - 1) / a.tile, walks = (tiles + shape.walk - 1) / shape.walk;
+    a.walk = static_cast<int>((a.count + walks - 1) / walks);
+    a.n_walks = static_cast<int>((a.count + a.walk - 1) / a.walk);
+    a.abreast = (shape.abreast < a.n_filters ? shape.abreast : a.n_filters) / teams * teams;
+    a.abreast = a.abreast > 0 ? a.abreast : teams;
+    a.team_bytes = static_cast<int>(stack_team_bytes(shape, exchange_bytes));
+    a.n_blocks = static_cast<unsigned>((a.n_filters + teams - 1) / teams * a.n_walks);
+    return a;
+}
 
 LW_DEVICE int64_t row_of(const StackSums &a, int filter, int channel)
 {
@@ -161,38 +198,75 @@ LW_DEVICE int64_t row_of(const StackSums &a, int filter, int channel)
 LW_DEVICE float limit_of(float peak) { return 1.5e-7f / (0x1p-24f * (1.5f + 0.5f * peak)); }
 
 /* Multiply two spectra in the threads' order, and make the first butterflies of the way back. */
-template <class F> LW_DEVICE void multiply_spectra(float2 (&v)[F::E], const float2 *spectrum, const float2 *filter, int t)
+template <class F, bool CG> LW_DEVICE void multiply_spectra(float2 (&v)[F::E], const float2 *spectrum, const float2 *filter, int t)
 {
     constexpr int E = F::E, T = F::T;
     const float4 *const x = reinterpret_cast<const float4 *>(spectrum) + t, *const h = reinterpret_cast<const float4 *>(filter) + t;
 #pragma unroll
     for (int m = 0; m < E / 2; m += 2) {
         const int low = m / 2 * T, high = low + E / 4 * T;
-        const float4 a = __ldg(x + low), b = __ldg(x + high), c = __ldg(h + low), d = __ldg(h + high);
+        const float4 a = __ldg(x + low), b = __ldg(x + high);
+        const float4 c = CG ? __ldcg(h + low) : __ldg(h + low), d = CG ? __ldcg(h + high) : __ldg(h + high);
         multiply_pair(v[m], v[m + E / 2], {a.x, a.y}, {c.x, c.y}, {b.x, b.y}, {d.x, d.y});
         multiply_pair(v[m + 1], v[m + 1 + E / 2], {a.z, a.w}, {c.z, c.w}, {b.z, b.w}, {d.z, d.w});
     }
 }
 
-/* Add a channel's outputs to the sums. v has re and im swapped. CHECKED: gains count as 0 whose product with rms reaches limit. */
+/* Where a thread finds factors and sums of both hops of a tile, at constant distances for all rows. */
+struct StackPlaces {
+    const float *one, *two;
+    float *sums;
+    int to, also;
+};
+
+/* Add the rows m .. m + ROWS - 1 of a channel's outputs to the sums; their loads are in flight together. v has re and im swapped.
+ * WHOLE: none is discarded. CHECKED: gains count as 0 whose product with rms reaches limit. */
+template <class F, int ROWS, bool WHOLE, bool CHECKED>
+LW_DEVICE void add_rows(const float2 (&v)[F::E], int m, const StackPlaces &p, int discard, float weight, float rms, float limit)
+{
+    float one[ROWS], two[ROWS], x[ROWS], y[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const int k = F::T * (m + r);
+        const bool is_kept = WHOLE || k >= discard;
+        one[r] = is_kept ? __ldg(p.one + k) : 0;
+        two[r] = is_kept ? __ldg(p.two + k) : 0;
+        x[r] = is_kept ? p.sums[p.to + k] : 0;
+        y[r] = is_kept ? p.sums[p.also + k] : 0;
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const int k = F::T * (m + r);
+        if (CHECKED) {
+            one[r] = one[r] * rms >= limit ? 0 : one[r];
+            two[r] = two[r] * rms >= limit ? 0 : two[r];
+        }
+        x[r] = fmaf(v[m + r].y, one[r] * weight, x[r]);
+        y[r] = fmaf(v[m + r].x, two[r] * weight, y[r]);
+        if (WHOLE || k >= discard) {
+            p.sums[p.to + k] = x[r];
+            p.sums[p.also + k] = y[r];
+        }
+    }
+}
+
 template <class F, bool CHECKED>
 LW_DEVICE void add_outputs(const float2 (&v)[F::E], const StackSums &a, const float *gains, float weight, float rms, float limit,
-                           float *sums, int t)
+                           float *sums, int place, int t)
 {
-    const float *g = gains + t - a.discard;
-    float *to = sums + t - a.discard;
+    constexpr int ROWS = 8;
+    const int first = t - a.discard;
+    StackPlaces p = {gains + first, gains + first + a.hop, sums, place + first, place + first + a.hop};
+    opaque(p.one);
+    opaque(p.two);
+    opaque(p.to);
+    opaque(p.also);
 #pragma unroll
-    for (int m = 0; m < F::E; m++) {
-        const int k = F::T * m;
-        if (k < a.discard)
-            continue;
-        float one = __ldg(g + k), two = __ldg(g + k + a.hop);
-        if (CHECKED) {
-            one = one * rms >= limit ? 0 : one;
-            two = two * rms >= limit ? 0 : two;
-        }
-        to[k] = fmaf(v[m].y, one * weight, to[k]);
-        to[k + a.hop] = fmaf(v[m].x, two * weight, to[k + a.hop]);
+    for (int m = 0; m < F::E; m += ROWS) {
+        if (F::T * m >= a.discard)
+            add_rows<F, ROWS, true, CHECKED>(v, m, p, a.discard, weight, rms, limit);
+        else if (F::T * (m + ROWS) > a.discard)
+            add_rows<F, ROWS, false, CHECKED>(v, m, p, a.discard, weight, rms, limit);
     }
 }
 
@@ -213,52 +287,150 @@ LW_DEVICE void store_sums(float *sums, float *series, int tile, int span, int64_
     F::Team::sync();
 }
 
-template <class F, int BLOCKS> __global__ void __launch_bounds__(F::T, BLOCKS) stack_sums(const StackSums a)
+template <class F, int TEAMS, int BLOCKS> __global__ void __launch_bounds__(F::T * TEAMS, BLOCKS) stack_sums(const StackSums a)
 {
     extern __shared__ __align__(128) unsigned char memory[];
-    float2 *const shared = reinterpret_cast<float2 *>(memory);
-    float *const sums = reinterpret_cast<float *>(memory + F::SHARED_BYTES);
-    const int t = threadIdx.x, each = a.abreast * a.n_walks, group = blockIdx.x / each, place = blockIdx.x - group * each;
-    const int wide = min(a.abreast, a.n_filters - group * a.abreast);
-    const int number = group * a.abreast + place % wide, filter = a.filter + number, channels = a.n_inputs;
-    const lw_stack_terms counts = a.counts[filter];
-    const int span = counts.most - counts.least, tile = a.tile;
-    const int64_t from = a.first + static_cast<int64_t>(place / wide) * a.walk, limit = a.first + a.count;
-    const int64_t end = from + a.walk < limit ? from + a.walk : limit;
-    const lw_stack_term *const terms = a.terms + static_cast<int64_t>(filter) * channels;
+    unsigned char *const own = memory + F::Team::number() * a.team_bytes;
+    float2 *const shared = reinterpret_cast<float2 *>(own);
+    float *const sums = reinterpret_cast<float *>(own + F::SHARED_BYTES);
+    const int t = F::Team::thread(), each = a.abreast / TEAMS * a.n_walks;
+    const int group = blockIdx.x / each, place = blockIdx.x - group * each;
+    const int wide = (min(a.abreast, a.n_filters - group * a.abreast) + TEAMS - 1) / TEAMS;
+    const int number = group * a.abreast + place % wide * TEAMS + F::Team::number(), filter = a.filter + number;
+    if (number >= a.n_filters)
+        return;
+    const lw_stack_range range = a.ranges[filter];
+    const int span = range.most - range.least, tile = a.tile;
+    const int64_t from = a.first + static_cast<int64_t>(place / wide) * a.walk, last = a.first + a.count;
+    const int64_t end = from + a.walk < last ? from + a.walk : last;
+    const lw_stack_term *const terms = a.terms + static_cast<int64_t>(filter) * a.n_inputs;
     float *const series = a.series + number * a.count - a.first;
     F fft;
     fft.load(a.powers, t);
     for (int i = t; i < tile + span; i += F::T)
         sums[i] = 0;
-    for (int64_t j = (from + counts.least) / tile; j <= (end - 1 + counts.most) / tile; j++) {
+    for (int64_t j = (from + range.least) / tile; j <= (end - 1 + range.most) / tile; j++) {
         const int64_t first = j * tile;
-        for (int k = 0; k < counts.n; k++) {
-            const lw_stack_term term = terms[k];
-            if (first + tile - term.delay <= from || first - term.delay >= end)
+        lw_stack_term next = terms[0];
+        for (int k = 0; k < a.n_inputs; k++) {
+            const lw_stack_term term = next;
+            next = terms[k + 1 < a.n_inputs ? k + 1 : k];
+            if (term.weight == 0 || first + tile - term.delay <= from || first - term.delay >= end)
                 continue;
             const int64_t at = term.channel * static_cast<int64_t>(a.n_tiles) + j, row = row_of(a, filter, term.channel);
+            const float rms = __ldg(a.rms + at), most = __ldg(a.most + at), limit = limit_of(__ldg(a.peaks + row));
             float2 v[F::E];
             fft.pin();
-            multiply_spectra<F>(v, a.spectra + at * F::N, a.bank + row * F::N, t);
+            multiply_spectra<F, (TEAMS > 1)>(v, a.spectra + at * F::N, a.bank + row * F::N, t);
             fft.backward(v, shared, t);
             const float *const gains = a.gains + at * tile;
-            float *const to = sums + counts.most - term.delay;
-            const float rms = a.rms[at], least = limit_of(a.peaks[row]);
-            if (a.most[at] * rms < least)
-                add_outputs<F, false>(v, a, gains, term.weight, rms, least, to, t);
+            const int to = range.most - term.delay;
+            if (most * rms < limit)
+                add_outputs<F, false>(v, a, gains, term.weight, rms, limit, sums, to, t);
             else {
                 a.touched[number] = 1;
-                add_outputs<F, true>(v, a, gains, term.weight, rms, least, to, t);
+                add_outputs<F, true>(v, a, gains, term.weight, rms, limit, sums, to, t);
             }
         }
-        store_sums<F>(sums, series, tile, span, first - counts.most, from, end, t);
+        store_sums<F>(sums, series, tile, span, first - range.most, from, end, t);
+    }
+}
+
+/* ---- sums of spectra -------------------------------------------------------------------------------------------------- */
+
+struct StackProducts {
+    const float2 *spectra, *bank;
+    float2 *products;                   /* [n_filters][n_tiles][n_points] */
+    const float2 *powers;
+    const lw_stack_range *ranges;
+    float *series;
+    int64_t first, count;               /* outputs of the piece */
+    int n_points, n_inputs, all_tiles, tile, n_tiles;       /* tiles of the block; first tile of the products, and their number */
+    int filter, n_filters, discard, hop;
+};
+
+constexpr int PRODUCT_SIDE = 8, PRODUCT_THREADS = 128, PRODUCT_ABREAST = 4;
+
+/* Add up the products of spectra over channels: a thread takes a bin of 8 filters in 8 tiles, 16 loads for 64 products. Four such
+ * groups of filters go through the tiles at the same time, and their spectra stay in the L2 cache. */
+static __global__ void __launch_bounds__(PRODUCT_THREADS, 2) stack_products(const StackProducts a)
+{
+    constexpr int S = PRODUCT_SIDE;
+    const int chunks = a.n_points / PRODUCT_THREADS, across = (a.n_tiles + S - 1) / S;
+    const int chunk = blockIdx.x % chunks, group = blockIdx.x / chunks % PRODUCT_ABREAST;
+    const int of_tiles = blockIdx.x / (chunks * PRODUCT_ABREAST) % across, all = blockIdx.x / (chunks * PRODUCT_ABREAST * across);
+    const int filter = (all * PRODUCT_ABREAST + group) * S, tile = of_tiles * S;
+    const int64_t bin = static_cast<int64_t>(chunk) * PRODUCT_THREADS + threadIdx.x;
+    if (filter >= a.n_filters)
+        return;
+    const float2 *h[S], *x[S];
+    float2 sums[S][S] = {};
+#pragma unroll
+    for (int i = 0; i < S; i++) {
+        h[i] = a.bank + static_cast<int64_t>(a.filter + min(filter + i, a.n_filters - 1)) * a.n_inputs * a.n_points + bin;
+        x[i] = a.spectra + static_cast<int64_t>(a.tile + min(tile + i, a.n_tiles - 1)) * a.n_points + bin;
+    }
+    for (int c = 0; c < a.n_inputs; c++) {
+        float2 p[S], q[S];
+#pragma unroll
+        for (int i = 0; i < S; i++) {
+            p[i] = __ldg(h[i] + static_cast<int64_t>(c) * a.n_points);
+            q[i] = __ldg(x[i] + static_cast<int64_t>(c) * a.all_tiles * a.n_points);
+        }
+#pragma unroll
+        for (int i = 0; i < S; i++)
+#pragma unroll
+            for (int j = 0; j < S; j++) {
+                float2 &z = sums[i][j];
+                z.x = fmaf(p[i].x, q[j].x, fmaf(-p[i].y, q[j].y, z.x));
+                z.y = fmaf(p[i].x, q[j].y, fmaf(p[i].y, q[j].x, z.y));
+            }
+    }
+#pragma unroll
+    for (int i = 0; i < S; i++)
+#pragma unroll
+        for (int j = 0; j < S; j++)
+            if (filter + i < a.n_filters && tile + j < a.n_tiles)
+                a.products[(static_cast<int64_t>(filter + i) * a.n_tiles + tile + j) * a.n_points + bin] = sums[i][j];
+}
+
+/* Transform the sums of tile blockIdx.x and filter blockIdx.y back, and store the outputs. */
+template <class F, int BLOCKS> __global__ void __launch_bounds__(F::T, BLOCKS) stack_back(const StackProducts a)
+{
+    extern __shared__ __align__(128) unsigned char memory[];
+    constexpr int E = F::E, T = F::T;
+    const int t = threadIdx.x, filter = blockIdx.y;
+    const int64_t from = static_cast<int64_t>(filter) * a.n_tiles + blockIdx.x;
+    const float4 *const y = reinterpret_cast<const float4 *>(a.products + from * F::N) + t;
+    float2 v[E];
+#pragma unroll
+    for (int m = 0; m < E / 2; m += 2) {
+        const float4 p = y[m / 2 * T], q = y[m / 2 * T + E / 4 * T];
+        v[m] = {p.y + q.y, p.x + q.x};
+        v[m + E / 2] = {p.y - q.y, p.x - q.x};
+        v[m + 1] = {p.w + q.w, p.z + q.z};
+        v[m + 1 + E / 2] = {p.w - q.w, p.z - q.z};
+    }
+    F fft;
+    fft.load(a.powers, t);
+    fft.backward(v, reinterpret_cast<float2 *>(memory), t);
+    const int64_t tile = a.tile + static_cast<int64_t>(blockIdx.x);
+    const int64_t at = 2 * a.hop * tile - a.ranges[a.filter + filter].most - a.first - a.discard + t;
+    float *const series = a.series + filter * a.count;
+#pragma unroll
+    for (int m = 0; m < E; m++) {
+        const int64_t one = at + T * m, two = one + a.hop;
+        if (T * m >= a.discard && one >= 0 && one < a.count)
+            series[one] = v[m].y;
+        if (T * m >= a.discard && two >= 0 && two < a.count)
+            series[two] = v[m].x;
     }
 }
 
 /* The kernels of a transform, and the shared memory of its exchanges. */
 struct StackKernels {
     void (*segments)(const StackSegments);
+    void (*back)(const StackProducts);
     void (*sums)(const StackSums);
     int shared_bytes;
 };

@@ -305,6 +305,7 @@ static int slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *er
     slot->is_out_of_range = report->out_of_range != 0;
     slot->loss = (struct lw_loss){(int64_t)report->n_saturated, (int64_t)report->n_nan};
     slot->n_not_finite = (int64_t)report->n_own;
+    slot->n_quiet = (int64_t)report->n_quiet;
     slot->not_finite_channel = lowest / width % n_channels;
     slot->not_finite_sample = lowest / width / n_channels;
     slot->not_finite_column = lowest % width;

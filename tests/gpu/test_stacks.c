@@ -9,7 +9,7 @@
 
 enum { N_INPUTS = 5, N_FILTERS = 4, MOST_TAPS = 700 };
 
-enum signal { NOISE, LEVELS, BURSTS, SPOILT };
+enum signal { NOISE, LEVELS, BURSTS, SPOILT, FLAT };
 
 struct trial {
     int64_t n_taps, n_outputs, reach;       /* reach: largest delay, of both signs */
@@ -48,6 +48,8 @@ static double sample(int64_t channel, int64_t i)
         value += 2000 + (i / 400 % 2 ? 1000.0 * (double)channel : 0);
     else if (trial->signal == BURSTS)
         value *= i % 1500 > 1400 ? 100 : i % 1500 < 400 ? 0.03 : 1;
+    else if (trial->signal == FLAT && (i + 100 * channel) % 1000 < 400)
+        value = 5;
     else if (trial->signal == SPOILT && channel == 2 && i % 1777 == 5)
         return NAN;
     return trial->type.scalar == LW_INT16 ? rint(value) : trial->type.scalar == LW_FLOAT32 ? (double)(float)value : value;
@@ -112,7 +114,7 @@ static double output_of(const double *h, int64_t channel, int64_t i)
         energy_x += a * a;
         energy_t += b * b;
     }
-    return trial->normalize == LW_NORMALIZE_NONE ? product : product / sqrt(energy_x * energy_t);
+    return trial->normalize == LW_NORMALIZE_NONE ? product : energy_x < 1e-20 ? 0 : product / sqrt(energy_x * energy_t);
 }
 
 static double stack_of(int filter, int64_t i)
@@ -141,7 +143,7 @@ static const char *text(void)
 /* What a run found: all crossings are counted and their numbers mixed, whatever their order. */
 struct found {
     float *series;                          /* [N_FILTERS][n_outputs]; freed by the caller */
-    int64_t n_crossings, n_not_finite;
+    int64_t n_crossings, n_not_finite, n_quiet;
     double crossings;
 };
 
@@ -166,7 +168,8 @@ static void take(struct lw_op *op, const struct lw_op_plan *plan, struct lw_slot
     for (int f = 0; f < n_filters && first + f < N_FILTERS && series >= 0; f++)
         memcpy(found->series + (first + f) * trial->n_outputs + block->first,
                (const float *)slot->products[series].data + f * block->count, (size_t)block->count * sizeof(float));
-    found->n_not_finite += slot->n_not_finite;
+    found->n_not_finite += first == 0 ? slot->n_not_finite : 0;
+    found->n_quiet += first == 0 ? slot->n_quiet : 0;
     if (table < 0)
         return;
     if (!again && slot->products[table].n_rows <= slot->products[table].most_rows) {
@@ -231,7 +234,7 @@ static void check_truth(const struct found *found)
     for (int64_t m = 0; m < trial->n_taps; m++)
         norm += taps[m] * taps[m];
     for (int64_t i = 0; i < 1000; i++)
-        rms += isnan(sample(0, i)) ? 0 : sample(0, i) * sample(0, i) / 1000;
+        rms += sample(N_INPUTS - 1, i) * sample(N_INPUTS - 1, i) / 1000;
     for (int c = 0; c < N_INPUTS; c++)
         weight += (double)weights[c];
     const double allowed = trial->normalize == LW_NORMALIZE_NONE ? 2e-6 * sqrt(norm * rms) * weight : 1e-6 * weight;
@@ -255,6 +258,10 @@ static void check_same(const struct found *a, const struct found *b, const char 
           what);
     CHECK(a->n_crossings == b->n_crossings && fabs(a->crossings - b->crossings) <= 1e-9 * fabs(a->crossings),
           "%s: %s changes crossings, %lld and %lld", text(), what, (long long)a->n_crossings, (long long)b->n_crossings);
+    CHECK(a->n_quiet == b->n_quiet && (a->n_quiet > 0) == (trial->signal == FLAT), "%s: %s changes quiet windows, %lld and %lld",
+          text(), what, (long long)a->n_quiet, (long long)b->n_quiet);
+    CHECK((a->n_not_finite > 0) == (trial->signal == SPOILT) && (b->n_not_finite > 0) == (a->n_not_finite > 0),
+          "%s: %lld and %lld samples are not finite", text(), (long long)a->n_not_finite, (long long)b->n_not_finite);
 }
 
 static void try(const struct trial *t)
@@ -313,6 +320,8 @@ int main(void)
         {37, 2500, 80, 512, true, LW_NORMALIZE_ENERGY, SPOILT, f4, LW_TIME_FAST, LW_NAN_PROPAGATE, LW_FILTERED},
         {37, 2500, 80, 512, true, LW_NORMALIZE_DEMEANED, SPOILT, f4, LW_TIME_FAST, LW_NAN_ZERO, LW_FILTERED},
         {37, 2500, 80, 512, false, LW_NORMALIZE_NONE, SPOILT, f8, LW_TIME_SLOW, LW_NAN_PROPAGATE, LW_FILTERED},
+        {40, 2500, 900, 512, true, LW_NORMALIZE_NONE, SPOILT, f4, LW_TIME_FAST, LW_NAN_PROPAGATE, BOTH},
+        {40, 2500, 90, 512, true, LW_NORMALIZE_DEMEANED, FLAT, f4, LW_TIME_FAST, LW_NAN_PROPAGATE, LW_FILTERED},
         {1, 700, 3, 512, true, LW_NORMALIZE_NONE, NOISE, f4, LW_TIME_FAST, LW_NAN_PROPAGATE, LW_FILTERED},
         {650, 9000, 200, 4096, false, LW_NORMALIZE_NONE, LEVELS, i2, LW_TIME_FAST, LW_NAN_PROPAGATE, LW_FILTERED},
         {700, 20000, 200, 8192, true, LW_NORMALIZE_ENERGY, NOISE, f4, LW_TIME_FAST, LW_NAN_PROPAGATE, LW_FILTERED},

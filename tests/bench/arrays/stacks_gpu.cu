@@ -6,11 +6,23 @@
  *
  * For each segment length and kind of normalizing: time of the spectra and windows of a block, of the sums, and their rate. */
 #include "../../gpu/bank.h"
-#include "gpu/array/stack.h"
+#include "gpu/array/sums.cuh"
 #include "../gpu_bench.cuh"
 
 #include <cstdlib>
 #include <cstring>
+
+/* A kernel of sums with other teams in a block, and blocks on an SM. */
+struct Variant {
+    int segment, teams, blocks, threads, exchange_bytes;
+    void (*kernel)(const StackSums);
+};
+
+template <int E, int P, int TEAMS, int BLOCKS> static Variant make_variant()
+{
+    using F = Transform<float, E, P, Team<E * P, TEAMS>>;
+    return {F::N, TEAMS, BLOCKS, F::T * TEAMS, F::SHARED_BYTES, stack_sums<F, TEAMS, BLOCKS>};
+}
 
 struct Bench {
     lw_stack_shape shape;
@@ -42,6 +54,26 @@ template <class Run> static double milliseconds(Bench &b, Run run)
     return time_calls([&](int i) { run(i); }, 3, b.stream, b.begin, b.end);
 }
 
+static void measure_variants(Bench &b, double correlations)
+{
+    const Variant variants[] = {
+        make_variant<32, 1, 4, 2>(), make_variant<32, 1, 8, 1>(), make_variant<32, 2, 1, 5>(), make_variant<32, 2, 1, 4>(),
+        make_variant<32, 2, 2, 3>(), make_variant<32, 2, 2, 2>(), make_variant<32, 2, 3, 2>(), make_variant<32, 2, 4, 1>(),
+        make_variant<32, 2, 6, 1>(), make_variant<32, 4, 1, 2>(), make_variant<32, 4, 2, 1>(), make_variant<32, 4, 3, 1>(),
+    };
+    for (const Variant &v : variants) {
+        if (v.segment != b.shape.segment)
+            continue;
+        const StackSums a = stack_sums_of(b.shape, b.bank, b.block, b.piece, v.teams, v.exchange_bytes);
+        if (v.teams * (int64_t)a.team_bytes > 232448)
+            continue;
+        const Launch launch = {dim3(a.n_blocks), v.threads, v.teams * (int64_t)a.team_bytes, b.stream};
+        const double sum = milliseconds(b, [&](int) { CHECK_CUDA(allow_and_launch(launch, v.kernel, a)); });
+        printf("                   %d teams in %d blocks: sums %.3f ms, %.1f G correlations/s\n", v.teams, v.blocks, sum,
+               correlations / sum * 1e-6);
+    }
+}
+
 static void measure(const lw_op_spec &spec, int64_t count, int walk, int abreast)
 {
     Bench b = {};
@@ -66,23 +98,25 @@ static void measure(const lw_op_spec &spec, int64_t count, int walk, int abreast
     allocate(&b.bank.peaks, rows);
     allocate(&b.bank.taps, rows * spec.ols.n_taps);
     allocate(&b.bank.terms, rows);
-    allocate(&b.bank.counts, spec.ols.n_filters);
+    allocate(&b.bank.ranges, spec.ols.n_filters);
     std::vector<lw_stack_term> terms;
-    std::vector<lw_stack_terms> counts(spec.ols.n_filters);
+    std::vector<lw_stack_range> ranges(spec.ols.n_filters, {INT32_MAX, INT32_MIN});
+    b.bank.most = {INT32_MAX, INT32_MIN};
     for (int64_t i = 0; i < rows; i++) {
-        lw_stack_terms &c = counts[i / shifts.n_inputs];
+        lw_stack_range &range = ranges[i / shifts.n_inputs];
         const int delay = shifts.delays[i];
-        c.least = c.n == 0 ? delay : std::min(c.least, delay);
-        c.most = c.n == 0 ? delay : std::max(c.most, delay);
-        c.n++;
+        range = {std::min(range.least, delay), std::max(range.most, delay)};
         terms.push_back({(int32_t)(i % shifts.n_inputs), delay, 1.0f});
     }
     CHECK_CUDA(cudaMemcpy(b.bank.terms, terms.data(), terms.size() * sizeof terms[0], cudaMemcpyHostToDevice));
-    CHECK_CUDA(cudaMemcpy(b.bank.counts, counts.data(), counts.size() * sizeof counts[0], cudaMemcpyHostToDevice));
+    for (const lw_stack_range &range : ranges)
+        b.bank.most = {std::min(b.bank.most.least, range.most), std::max(b.bank.most.most, range.most)};
+    CHECK_CUDA(cudaMemcpy(b.bank.ranges, ranges.data(), ranges.size() * sizeof ranges[0], cudaMemcpyHostToDevice));
     CHECK_CUDA(lw_stack_prepare(&b.shape, &b.bank, b.stream));
     fill_bank(b, spec.ols, rows);
 
-    const int64_t before = (shifts.before + b.shape.tile - 1) / b.shape.tile * b.shape.tile;
+    const int64_t reach = b.shape.is_fused ? shifts.before + b.shape.span : shifts.before;
+    const int64_t before = (reach / b.shape.tile + 2) * b.shape.tile;
     const int64_t n_samples = before + count + shifts.after + spec.ols.n_taps - 1;
     const int64_t tiles = lw_stack_tiles(&b.shape, n_samples - spec.ols.n_taps + 1), all = tiles * shifts.n_inputs;
     float *samples;
@@ -99,6 +133,8 @@ static void measure(const lw_op_spec &spec, int64_t count, int walk, int abreast
     allocate(&b.block.most, all);
     allocate(&b.block.report, 1);
     CHECK_CUDA(cudaMemset(b.block.report, 0, sizeof *b.block.report));
+    b.block.n_products = b.shape.is_fused ? 64 : 0;
+    allocate((float2 **)&b.block.products, b.block.n_products * tiles * b.shape.segment);
     b.piece.n_filters = spec.ols.n_filters;
     b.piece.first = before;
     b.piece.count = count;
@@ -108,14 +144,16 @@ static void measure(const lw_op_spec &spec, int64_t count, int walk, int abreast
     const double sum = milliseconds(b, [&](int) { CHECK_CUDA(lw_stack_sum(&b.shape, &b.bank, &b.block, &b.piece, b.stream)); });
     std::vector<unsigned> touched(spec.ols.n_filters);
     CHECK_CUDA(cudaMemcpy(touched.data(), b.piece.touched, touched.size() * sizeof touched[0], cudaMemcpyDeviceToHost));
-    printf("%5d points, normalize %d, hop %d, walks of %d tiles, %d filters abreast: load %.3f ms, sums %.3f ms, "
-           "%.1f G correlations/s, %d filters touched\n", b.shape.segment, spec.ols.normalize, b.shape.hop, walk,
+    printf("%5d points, normalize %d, fused %d, hop %d, walks of %d tiles, %d filters abreast: load %.3f ms, sums %.3f ms, "
+           "%.1f G correlations/s, %d filters touched\n", b.shape.segment, spec.ols.normalize, b.shape.is_fused, b.shape.hop, walk,
            abreast, load, sum,
            (double)count * (double)rows / sum * 1e-6, (int)(touched.size() - std::count(touched.begin(), touched.end(), 0u)));
+    if (!b.shape.is_fused)
+        measure_variants(b, (double)count * (double)rows);
     fflush(stdout);
-    void *const all_memory[] = {b.bank.powers, b.bank.spectra, b.bank.peaks, b.bank.taps, b.bank.terms, b.bank.counts, samples,
-                                b.block.spectra, b.block.gains, b.block.rms, b.block.most, b.block.report, b.piece.series,
-                                b.piece.touched};
+    void *const all_memory[] = {b.bank.powers, b.bank.spectra, b.bank.peaks, b.bank.taps, b.bank.terms, b.bank.ranges, samples,
+                                b.block.spectra, b.block.products, b.block.gains, b.block.rms, b.block.most, b.block.report,
+                                b.piece.series, b.piece.touched};
     for (void *memory : all_memory)
         CHECK_CUDA(cudaFree(memory));
 }
@@ -153,10 +191,9 @@ int main(int argc, char **argv)
             spec.ols.normalize = normalize;
             measure(spec, count, 16, 48);
         }
-    for (const int walk : {8, 32})
-        for (const int abreast : {16, 48, 132}) {
-            spec.ols.segment = 2048;
-            measure(spec, count, walk, abreast);
-        }
+    for (const int abreast : {12, 24, 96, 396}) {
+        spec.ols.segment = 2048;
+        measure(spec, count, abreast > 48 ? 64 : 8, abreast);
+    }
     return 0;
 }

@@ -210,6 +210,7 @@ template <class T> inline T __shfl_xor_sync(unsigned mask, T value, int other)
 }
 
 template <class T> inline T __ldg(const T *at) { return *at; }
+template <class T> inline T __ldcg(const T *at) { return *at; }
 template <class T> inline T __ldcs(const T *at) { return *at; }
 template <class T> inline void __stcs(T *at, T value) { *at = value; }
 template <class T> inline void __stcg(T *at, T value) { *at = value; }
