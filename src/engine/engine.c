@@ -40,14 +40,15 @@ static struct lw_op_product array(enum lw_op_product_kind kind, enum lw_scalar s
 /* The table of crossings. It has room for all outputs of the smallest part that a block can be cut into, up to a limit.
  * @param sample_rows  outputs per sample of the axis in a block @param part_rows  the same in the smallest part */
 static struct lw_op_product crossings(const struct lw_search *search, const struct lw_op_plan *plan, int64_t n_outputs,
-                                      int64_t sample_rows, int64_t part_rows)
+                                      int64_t sample_rows, int64_t part_rows, bool has_pixels)
 {
-    enum { LEAST = 1 << 14, MOST = 1 << 22 };
+    enum { LEAST = 1 << 14, MOST = 1 << 22, ONE_IN = 1024, ONE_PIXEL_IN = 128 };   /* a star has several pixels that cross */
     const int64_t beyond = 2 * lw_search_reach(search, n_outputs), samples = (plan->unit + beyond) * plan->channel_unit;
     const int64_t part = samples < MOST ? samples * part_rows : MOST;
     return (struct lw_op_product){.kind = LW_OP_CROSSINGS, .row_bytes = sizeof(struct lw_crossing), .every = 1, .rate = 1,
                                   .sample_rows = sample_rows, .beyond = beyond,
-                                  .least_rows = lw_max64(LEAST, lw_min64(part, MOST))};
+                                  .least_rows = lw_max64(LEAST, lw_min64(part, MOST)),
+                                  .one_in = has_pixels ? ONE_PIXEL_IN : ONE_IN};
 }
 
 /* Set the outputs that a search needs before and after a block's own. With stacks all segments are whole that their delays reach.
@@ -75,7 +76,8 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
                                          .rate = lw_post_rate(ols->post), .every = lw_post_every(ols->post)});
     if (wanted & LW_PEAKS)
         add(plan,
-            crossings(&ols->search, plan, spec->n_outputs, ols->n_filters, ols->search.clusters_filters ? ols->n_filters : 1));
+            crossings(&ols->search, plan, spec->n_outputs, ols->n_filters, ols->search.clusters_filters ? ols->n_filters : 1,
+                      false));
     if (wanted & LW_BEST) {
         add(plan, array(LW_OP_BEST_VALUE, scalar, is_complex, 1));
         add(plan, array(LW_OP_BEST_FILTER, LW_INT32, false, 1));
@@ -107,10 +109,9 @@ int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind ki
 
 int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels)
 {
-    enum { ONE_IN = 1024 };
     const struct lw_op_product *const p = &plan->products[product];
     const int64_t all = (count + p->beyond) * n_channels * p->sample_rows;
-    return lw_min64(all, lw_max64(all / ONE_IN, p->least_rows));
+    return lw_min64(all, lw_max64(all / p->one_in, p->least_rows));
 }
 
 /* ---- products of a 2-D convolution ----------------------------------------------------------------------------------- */
@@ -127,7 +128,7 @@ void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *pla
                                          .width = lw_divide_up(c->output_columns, lw_conv2d_every(c)), .rate = 1,
                                          .every = lw_conv2d_every(c)});
     if (wanted & LW_PEAKS)
-        add(plan, crossings(&c->search, plan, spec->n_outputs, n_crossings, n_crossings));
+        add(plan, crossings(&c->search, plan, spec->n_outputs, n_crossings, n_crossings, true));
     if (wanted & LW_BEST) {
         const enum lw_scalar scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
         struct lw_op_product value = array(LW_OP_BEST_VALUE, scalar, lw_op_is_complex(spec), 1);

@@ -169,6 +169,7 @@ struct lw_op_product {
     int64_t sample_rows;        /* table: most rows per sample of the axis */
     int64_t beyond;             /* table: samples beyond a block's own that also give rows */
     int64_t least_rows;         /* table: least room in rows; less only if no block can have as many rows */
+    int64_t one_in;             /* table: room for one in so many of the possible rows, if that is more */
 };
 
 /* Most products of an operation. */
@@ -272,8 +273,8 @@ int lw_conv2d_every(const struct lw_conv2d_spec *conv2d);
 /** Return the index of the product of a kind; -1: the operation has none. */
 int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind);
 
-/** Return the rows that a slot's table has room for, with blocks of at most `count` samples and n_channels: 1/1024 of the possible
- * rows, and at least least_rows. A block with more rows is done again in parts (lw_engine_ops.again). */
+/** Return the rows that a slot's table has room for, with blocks of at most `count` samples and n_channels: one in `one_in` of the
+ * possible rows, and at least least_rows. A block with more rows is done again in parts (lw_engine_ops.again). */
 int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels);
 
 /** Return the outputs of a block along an array's axis, and the first of them. */

@@ -97,6 +97,7 @@ static void load_open(const struct lw_cpu_tile2d *tile, int64_t row, const char 
     put_outside(conv2d, n - end, pixel_at(&conv2d->shape, to, end));
 }
 
+/* Convert a row that reaches beyond the image, whose columns the boundary repeats there, less the background of these columns. */
 static void load_repeated(const struct lw_cpu_tile2d *tile, int64_t row_number, const char *stored, void *to)
 {
     const struct lw_conv2d_spec *const c = &tile->conv2d->spec.conv2d;
@@ -106,11 +107,12 @@ static void load_repeated(const struct lw_cpu_tile2d *tile, int64_t row_number, 
     float *const sky = tile->lane->sky, *const whole = has_sky ? sky + tile->conv2d->shape.columns : NULL;
     if (has_sky)
         make_sky(tile, row_number, 0, c->columns, whole);
-    for (int64_t i = 0; i < tile->needed_columns; i++) {
-        const int64_t source = lw_boundary_index(c->boundary, tile->window_column + i, c->columns);
-        memcpy(row + (size_t)i * bytes, stored + (size_t)source * bytes, bytes);
+    for (int64_t i = 0, n; i < tile->needed_columns; i += n) {
+        const int64_t column = tile->window_column + i, source = lw_boundary_index(c->boundary, column, c->columns);
+        n = column == source ? lw_min64(c->columns - column, tile->needed_columns - i) : 1;
+        memcpy(row + (size_t)i * bytes, stored + (size_t)source * bytes, (size_t)n * bytes);
         if (has_sky)
-            sky[i] = whole[source];
+            memcpy(sky + i, whole + source, (size_t)n * sizeof *sky);
     }
     convert(tile->conv2d, row, tile->needed_columns, to);
     if (has_sky)
