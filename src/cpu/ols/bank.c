@@ -240,6 +240,9 @@ static void fill_long(const struct filling *filling, const struct tapped *filter
 
 /* ---- normalized taps ------------------------------------------------------------------------------------------------------ */
 
+/* Return |z| of a number of a safe range. */
+static double root_of(double complex z) { return sqrt(creal(z) * creal(z) + cimag(z) * cimag(z)); }
+
 /* Return a bound of the largest magnitude of a template's spectrum: |E| + |O| with PACKED (separate), or the sum of magnitudes. */
 static double largest_gain(const struct filling *filling, const struct tapped *filter)
 {
@@ -249,10 +252,11 @@ static double largest_gain(const struct filling *filling, const struct tapped *f
     const bool is_packed = shape->method == LW_CPU_OLS_PACKED;
     double largest = 0, sum = 0;
     for (int64_t i = 0; i < shape->n_taps; i++)
-        sum += hypot(filter->taps[i * parts], parts == 2 ? filter->taps[i * parts + 1] : 0);
+        sum += fabs(filter->taps[i * parts]) + (parts == 2 ? fabs(filter->taps[i * parts + 1]) : 0);
     for (int64_t k = 0; filling->plan && k < shape->points; k++) {
         const double complex m = is_packed ? conj(z[k > 0 ? shape->points - k : 0]) : z[k];
-        largest = fmax(largest, is_packed ? (cabs(z[k] + m) + cabs(z[k] - m)) / 2 : cabs(m));
+        const double magnitude = is_packed ? (root_of(z[k] + m) + root_of(z[k] - m)) / 2 : root_of(m);
+        largest = magnitude > largest ? magnitude : largest;
     }
     return filling->plan ? largest * (double)shape->points : sum;
 }

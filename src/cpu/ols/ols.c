@@ -73,6 +73,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
     lane->wide = lw_cpu_take(&arena, tile * s.wide * (int64_t)sizeof(double));
     lane->energies = lw_cpu_take(&arena, lw_cpu_padded(windows * (int64_t)sizeof(double)));
     lane->scratch = lw_cpu_take(&arena, windows > 0 ? lw_cpu_padded(4 * shape->n_taps * (int64_t)sizeof(double)) : 0);
+    lane->quiet = lw_cpu_take(&arena, windows > 0 ? 3 * spectrum * real : 0);
     lane->exact = lw_cpu_take(&arena, lw_cpu_padded(exact * (int64_t)sizeof(double)));
     lane->sums = lw_cpu_take(&arena, shape->block * s.sums * real);
     *strides = s;

@@ -145,6 +145,9 @@ struct lw_cpu_ols_lane {
     char *gains;                /* [row][hop] reals: inverse roots of the windows' energies */
     double *wide;               /* [channel of the tile]: samples in double */
     double *energies, *scratch; /* [hop]; for the energies' sums */
+    char *quiet;                /* samples, spectrum and outputs of a segment's quiet windows */
+    double quiet_rms;           /* rms of those samples */
+    int64_t quiet_row;          /* row that they belong to; -1: none */
     double *exact;              /* samples and outputs of LW_CPU_EXACT windows, in double */
     char *sums;                 /* [filter] sums of a task's segments */
     struct lw_cpu_found found;
@@ -248,6 +251,13 @@ void lw_cpu_segment_load(const struct lw_cpu_segment *s);
  * own samples. Overwrites x. */
 void lw_cpu_segment_count(const struct lw_cpu_segment *s);
 
+/** Transform a row of samples x into z: with DIRECT and complex taps, into their copy times i; with PACKED, x becomes its mirror. */
+void lw_cpu_forward(const struct lw_cpu_segment *s, void *x, void *z);
+
+/** Filter the n_sums outputs of a row of samples into y. The first n_taps - 1 points of a transform are wrapped.
+ * @param row  row of taps @return  the first output */
+void *lw_cpu_backward(const struct lw_cpu_segment *s, int64_t row, const void *x, const void *z, void *y);
+
 /** Load n samples from number `first` of a channel of the block on, in double, to be made finite. */
 void lw_cpu_load_wide(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t n,
                       double *to);
@@ -279,8 +289,9 @@ char *lw_cpu_output_at(const struct lw_cpu_ols *ols, const struct lw_slot *slot,
 
 /* ---- normalized outputs (norm.c) ------------------------------------------------------------------------------------------
  *
- * The transform's errors are those of the loudest samples of a segment. Outputs of windows that are too quiet beside them are
- * summed directly, in double. Levels are taken off before samples are rounded to the computing precision. */
+ * The transform's errors are those of the loudest samples of a segment. Windows that are too quiet beside them are transformed
+ * alone, all other samples being 0, and what is still too quiet is summed directly, in double. Levels are taken off before samples
+ * are rounded to the computing precision. */
 
 /** Set a row's gains and its samples in the computing precision from those in double, `wide`, which are finite: less a level with
  * DEMEANED. Overwrites `wide`. Counts the segment's own windows whose outputs are 0. */

@@ -65,6 +65,35 @@ void lw_cpu_segment_load(const struct lw_cpu_segment *s)
         lw_cpu_load_wide(s->ols, s->slot, s->channel + c, s->ols->lead + s->first, s->n_samples, wide_of(s, c));
 }
 
+/* ---- transforms ------------------------------------------------------------------------------------------------------ */
+
+void lw_cpu_forward(const struct lw_cpu_segment *s, void *x, void *z)
+{
+    const struct lw_cpu_ols *const ols = s->ols;
+    const struct lw_cpu_kernels *const k = ols->shape.kernels;
+    if (ols->shape.method != LW_CPU_OLS_DIRECT)
+        k->fft_forward(ols->fft, x, z, s->lane->work);
+    else if (ols->spec.ols.taps_complex)
+        k->quarter_turn(x, lw_cpu_real_at(ols, x, ols->shape.turned), ols->shape.length);
+    if (ols->shape.method == LW_CPU_OLS_PACKED)
+        k->mirror(ols->fft, z, x);
+}
+
+void *lw_cpu_backward(const struct lw_cpu_segment *s, int64_t row, const void *x, const void *z, void *y)
+{
+    const struct lw_cpu_ols *const ols = s->ols;
+    const struct lw_cpu_kernels *const k = ols->shape.kernels;
+    const void *const h = lw_cpu_real_at(ols, ols->filters.data, row * ols->filters.stride);
+    if (ols->shape.method == LW_CPU_OLS_DIRECT) {
+        const struct lw_cpu_terms terms = {h, ols->filters.offsets, ols->filters.n_terms};
+        k->direct(&terms, x, y, s->n_sums * ols->shape.width);
+        return y;
+    }
+    k->fft_multiply(ols->fft, h, z, ols->shape.method == LW_CPU_OLS_PACKED ? x : NULL, s->lane->work);
+    k->fft_inverse(ols->fft, s->lane->work, y);
+    return lw_cpu_real_at(ols, y, (ols->shape.n_taps - 1) * ols->shape.width);
+}
+
 /* ---- samples that are not finite, and out of range ------------------------------------------------------------------- */
 
 /* Return whether own samples are counted separately. If outputs beyond a block's own are computed, or delayed ones, the last sample

@@ -13,44 +13,22 @@
 
 void lw_cpu_segment_prepare(const struct lw_cpu_segment *s, int c)
 {
-    const struct lw_cpu_ols *const ols = s->ols;
-    const struct lw_cpu_kernels *const k = ols->shape.kernels;
-    void *const x = lw_cpu_x(s, c), *const z = lw_cpu_z(s, c);
     lw_cpu_segment_condition(s, c);
-    if (ols->shape.method != LW_CPU_OLS_DIRECT)
-        k->fft_forward(ols->fft, x, z, s->lane->work);
-    else if (ols->spec.ols.taps_complex)
-        k->quarter_turn(x, lw_cpu_real_at(ols, x, ols->shape.turned), ols->shape.length);
-    if (ols->shape.method == LW_CPU_OLS_PACKED)
-        k->mirror(ols->fft, z, x);
-}
-
-/* Filter channel c into y. The first n_taps - 1 points of a transformed segment are wrapped and left out. */
-static void *multiply(const struct lw_cpu_segment *s, int filter, int c, void *y)
-{
-    const struct lw_cpu_ols *const ols = s->ols;
-    const struct lw_cpu_kernels *const k = ols->shape.kernels;
-    const void *const h = lw_cpu_real_at(ols, ols->filters.data, lw_cpu_taps_row(s, filter, c) * ols->filters.stride);
-    const void *const x = lw_cpu_x(s, c), *const z = lw_cpu_z(s, c);
-    if (ols->shape.method == LW_CPU_OLS_DIRECT) {
-        const struct lw_cpu_terms terms = {h, ols->filters.offsets, ols->filters.n_terms};
-        k->direct(&terms, x, y, s->n_sums * ols->shape.width);
-        return y;
-    }
-    k->fft_multiply(ols->fft, h, z, ols->shape.method == LW_CPU_OLS_PACKED ? x : NULL, s->lane->work);
-    if (lw_cpu_segment_is_only_searched(s, filter, c)) {
-        lw_cpu_segment_search_strips(s, filter, c);
-        return NULL;
-    }
-    k->fft_inverse(ols->fft, s->lane->work, y);
-    return lw_cpu_real_at(ols, y, (ols->shape.n_taps - 1) * ols->shape.width);
+    lw_cpu_forward(s, lw_cpu_x(s, c), lw_cpu_z(s, c));
 }
 
 void *lw_cpu_segment_filter(const struct lw_cpu_segment *s, int filter, int c, void *y)
 {
-    void *const sums = multiply(s, filter, c, y);
-    if (sums)
-        lw_cpu_segment_finish(s, filter, c, sums);
+    const struct lw_cpu_ols *const ols = s->ols;
+    const int64_t row = lw_cpu_taps_row(s, filter, c);
+    if (lw_cpu_segment_is_only_searched(s, filter, c)) {
+        ols->shape.kernels->fft_multiply(ols->fft, lw_cpu_real_at(ols, ols->filters.data, row * ols->filters.stride), lw_cpu_z(s, c),
+                                         ols->shape.method == LW_CPU_OLS_PACKED ? lw_cpu_x(s, c) : NULL, s->lane->work);
+        lw_cpu_segment_search_strips(s, filter, c);
+        return NULL;
+    }
+    void *const sums = lw_cpu_backward(s, row, lw_cpu_x(s, c), lw_cpu_z(s, c), y);
+    lw_cpu_segment_finish(s, filter, c, sums);
     return sums;
 }
 
