@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 
+#include <string.h>
+
 /* Estimated bytes of FFTW's tables of roots per point of a plan: one complex number for each direction. */
 #define PLAN_BYTES_PER_POINT (2 * sizeof(FFTW(complex)))
 
@@ -76,10 +78,27 @@ void KERNEL(lw_fft_multiply)(const struct lw_cpu_fft *shape, const void *h, cons
     const struct fft *const fft = (const struct fft *)shape;
     if (fft->made_here)
         KERNEL(lw_long_multiply)(fft->made_here, h, z, r, work);
+    else if (!h)
+        memcpy(work, z, (size_t)(2 * shape->n) * sizeof(real));
     else if (r)
         KERNEL(lw_multiply_packed)(h, (const real *)h + 2 * shape->n, z, r, work, shape->n);
     else
         KERNEL(lw_multiply)(h, z, work, shape->n);
+}
+
+void KERNEL(lw_fft_add)(const struct lw_cpu_fft *shape, const void *h, const void *z, const void *r, double factor, void *sum)
+{
+    const real *const restrict a = h, *const restrict b = a + 2 * shape->n, *const restrict x = z, *const restrict m = r;
+    real *const restrict out = sum;
+    const real f = (real)factor;
+    for (int64_t i = 0; !m && i < 2 * shape->n; i += 2) {
+        out[i] += f * (a[i] * x[i] - a[i + 1] * x[i + 1]);
+        out[i + 1] += f * (a[i] * x[i + 1] + a[i + 1] * x[i]);
+    }
+    for (int64_t i = 0; m && i < 2 * shape->n; i += 2) {
+        out[i] += f * (a[i] * x[i] - a[i + 1] * x[i + 1] + (b[i] * m[i] - b[i + 1] * m[i + 1]));
+        out[i + 1] += f * (a[i] * x[i + 1] + a[i + 1] * x[i] + (b[i] * m[i + 1] + b[i + 1] * m[i]));
+    }
 }
 
 void KERNEL(lw_fft_inverse)(const struct lw_cpu_fft *shape, void *work, void *x)

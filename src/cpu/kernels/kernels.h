@@ -190,7 +190,9 @@ struct lw_cpu_kernels {
     int64_t (*fft_bytes)(int64_t n);                            /* bytes of a transform's tables; FFTW's are estimated */
     struct lw_cpu_fft (*fft_shape)(int64_t n);
     void (*fft_forward)(const struct lw_cpu_fft *fft, const void *x, void *spectrum, void *work);
-    /* Begin the inverse transform of h z or, with r, of h z + b r, where b[n] follows h[n]. */
+    /* sum += factor * (h z) or, with r, factor * (h z + b r), where b[n] follows h[n]. */
+    void (*fft_add)(const struct lw_cpu_fft *fft, const void *h, const void *z, const void *r, double factor, void *sum);
+    /* Begin the inverse transform of h z or, with r, of h z + b r. h NULL: of z. */
     void (*fft_multiply)(const struct lw_cpu_fft *fft, const void *h, const void *z, const void *r, void *work);
     /* End it: all points, or those of a strip of columns. Point j of row i of strip s is point i * columns + s * strip + j of x. */
     void (*fft_inverse)(const struct lw_cpu_fft *fft, void *work, void *x);

@@ -383,13 +383,13 @@ void KERNEL(lw_long_multiply)(const struct lw_cpu_long *fft, const real *h, cons
     real *const scratch = scratch_of(fft, work), *const product = scratch + 4 * columns + 2 * STRIP_PADDING;
     for (int64_t row = 0; row < rows; row++) {
         const int64_t at = 2 * row * columns, next = at + 2 * columns;
-        const real *const b = h + 2 * fft->shape.n;
-        const struct ahead ahead = {h + next, r ? b + next : NULL};
+        const real *const b = h ? h + 2 * fft->shape.n : NULL;
+        const struct ahead ahead = {h ? h + next : NULL, r ? b + next : NULL};
         if (r)
             KERNEL(lw_multiply_packed)(h + at, b + at, z + at, r + at, product, columns);
-        else
+        else if (h)
             KERNEL(lw_multiply)(h + at, z + at, product, columns);
-        transform_row(fft, EXCHANGED, product, work + 2 * row * fft->pitch, &ahead, scratch);
+        transform_row(fft, EXCHANGED, h ? product : z + at, work + 2 * row * fft->pitch, &ahead, scratch);
     }
 }
 

@@ -276,6 +276,18 @@ static void keep_taps(const struct filling *filling, const struct tapped *filter
 
 static bool is_long(const struct lw_cpu_ols *ols) { return ols->fft && ols->shape.points >= LONG; }
 
+/* Delay a channel's taps. Channels of weight 0 get none: their delays may be out of reach. */
+static void fold_delay(const struct filling *filling, int64_t row, const double *taps, double *out)
+{
+    const struct lw_cpu_ols *const ols = filling->ols;
+    const struct lw_shifts *const stacks = ols->spec.ols.stacks;
+    const int64_t channel = row % ols->shape.own, sum = filling->part->first + row / ols->shape.own;
+    const int64_t parts = parts_of(ols), at = (stacks->after - stacks->delays[sum * stacks->n_inputs + channel]) * parts;
+    memset(out, 0, (size_t)(ols->shape.n_taps * parts) * sizeof *out);
+    if (lw_shifts_weight(stacks, sum, channel) != 0)
+        memcpy(out + at, taps, (size_t)(ols->spec.ols.n_taps * parts) * sizeof *out);
+}
+
 /* Fill one filter, and its filter for the two ends of the axis. */
 static void fill_filter(const struct filling *filling, int number, double *scratch, const struct lw_cpu_ols_lane *lane)
 {
@@ -294,10 +306,14 @@ static void fill_filter(const struct filling *filling, int number, double *scrat
         ols->filters.exponents[number] = 0;
         return;
     }
-    lw_stored_filter(&filling->part->taps, spec->n_taps, number, scratch);
+    const int64_t shared = spec->own_taps ? 1 : ols->shape.own;         /* rows of the same taps */
+    lw_stored_filter(&filling->part->taps, spec->n_taps, number / shared, scratch);
     if (ols->filters.n_exact > 0)
         lw_cpu_taps_normalize(spec->normalize, scratch, spec->n_taps, parts_of(ols));
-    if (filling->folded > 0) {
+    if (ols->shape.folded) {
+        filter.taps = scratch + filling->taps;
+        fold_delay(filling, number, scratch, filter.taps);
+    } else if (filling->folded > 0) {
         filter.taps = scratch + filling->taps;
         lw_post_fold(spec->post, scratch, spec->n_taps, parts_of(ols), filter.taps);
         lw_post_fold_end(spec->post, scratch, spec->n_taps, parts_of(ols), ols->filters.ends + number * each);
@@ -321,7 +337,8 @@ static int64_t lay_out(struct filling *filling)
     const struct lw_cpu_fft fft = ols->shape.kernels->fft_shape(ols->shape.points);
     const int64_t spectrum = !ols->fft ? 0 : is_long(ols) ? 6 * fft.columns : 2 * ols->shape.points + 4 * fft.columns;
     filling->taps = lw_round_up(ols->spec.ols.n_taps * parts_of(ols), line);
-    filling->folded = lw_post_folds(ols->spec.ols.post) ? lw_round_up(ols->shape.n_taps * parts_of(ols), line) : 0;
+    const bool is_folded = lw_post_folds(ols->spec.ols.post) || ols->shape.folded;
+    filling->folded = is_folded ? lw_round_up(ols->shape.n_taps * parts_of(ols), line) : 0;
     filling->spectrum = lw_round_up(spectrum, line);
     return filling->taps + filling->folded + filling->spectrum;
 }

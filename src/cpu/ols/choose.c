@@ -58,7 +58,7 @@ struct costs {
 #define FAR_SEGMENT (8 << 20)
 
 /* Most bytes of the spectra of a stack's channels in a lane. */
-#define LANE_BYTES (16 << 20)
+#define LANE_BYTES (8 << 20)
 
 /* Nanoseconds of a step of lw_op_prepare_steps. */
 #define STEP_COST 2
@@ -103,15 +103,23 @@ static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape
     return costs->transposed_real + costs->spilled_real * (spills < MOST_SPILLS ? spills : MOST_SPILLS);
 }
 
-/* Return the nanoseconds of one filter's product and inverse transform. */
-static double filter_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape, bool is_only_searched)
+/* Return the nanoseconds of one filter's product, and with the inverse transform. */
+static double product_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape)
 {
     const bool is_packed = shape->method == LW_CPU_OLS_PACKED, is_long = shape->kernels->fft_shape(shape->points).rows > 1;
     const double points = (double)shape->points, point_bytes = (double)shape->kernels->real_bytes * (is_packed ? 4 : 2);
     const double far_bytes = point_bytes * points * (double)(shape->n_bank * shape->own) < FAR_BYTES ? 0
                              : is_long ? point_bytes - HIDDEN_BYTES : point_bytes;
+    const double near_cost = is_packed ? costs->product_packed_point : costs->product_point;
+    const double summed_bytes = shape->folded ? point_bytes : 0;        /* spectra of channels, from the farthest cache */
+    return points * (near_cost + (far_bytes / (double)shape->run + summed_bytes) * costs->far_byte);
+}
+
+static double filter_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape, bool is_only_searched)
+{
+    const bool is_long = shape->kernels->fft_shape(shape->points).rows > 1;
     return fft_cost(is_only_searched && is_long ? costs->strip_point : costs->inverse_point, shape->points) +
-           points * ((is_packed ? costs->product_packed_point : costs->product_point) + far_bytes * costs->far_byte);
+           product_cost(costs, shape);
 }
 
 /* Return the nanoseconds per real of what is made of a filter's outputs. */
@@ -142,6 +150,9 @@ static double segment_cost(const struct costs *costs, const struct lw_op_spec *s
         once += costs->energy_real * reals_in;
         per_filter += costs->gain_real * reals_out;
     }
+    if (shape->folded)
+        return (double)shape->summed * once + (per_filter + (double)(shape->summed - 1) * product_cost(costs, shape)) *
+                                                  (double)shape->n_bank;
     if (shape->summed > 0) {            /* delays need parts of one segment more than a task's own */
         const double made = products_cost(costs, shape, products) * reals_out, run = (double)shape->run;
         per_filter += costs->gain_real * reals_out - made;
@@ -184,14 +195,21 @@ static void share_spectra(const struct lw_op_spec *spec, struct lw_cpu_ols_shape
     if (shape->summed == 0)
         return;
     const int64_t others = lw_divide_up(reach.before, shape->hop) + lw_divide_up(reach.after, shape->hop);
+    if (shape->folded) {
+        shape->run = lw_max64(1, lw_min64(lw_min64(most, LW_CPU_MOST_RUN), LANE_BYTES / segment));
+        shape->rows = shape->run * shape->summed;
+        return;
+    }
     shape->run = lw_max64(1, lw_min64(lw_min64(most, LW_CPU_MOST_RUN), LANE_BYTES / segment - others));
     shape->block = lw_min64(shape->n_bank, LW_CPU_MOST_BLOCK);
     shape->ahead = lw_round_up(reach.before, shape->hop);
     shape->rows = (shape->run + others) * shape->summed;
 }
 
-struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment)
+/* Return the sizes. @param folded  whether delays of stacks are folded into taps */
+static struct lw_cpu_ols_shape shape_of(const struct lw_op_spec *spec, int segment, bool folded)
 {
+    const int64_t delayed = folded ? spec->ols.stacks->before + spec->ols.stacks->after : 0;
     const bool is_complex = spec->input.is_complex || spec->ols.taps_complex;
     const struct lw_reach reach = lw_post_reach(spec->ols.post);
     const bool folds = lw_post_folds(spec->ols.post);
@@ -199,15 +217,15 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
         .kernels = lw_cpu_kernels(spec->precision),
         .method = segment == 0 ? LW_CPU_OLS_DIRECT : is_complex || segment % 2 != 0 ? LW_CPU_OLS_COMPLEX : LW_CPU_OLS_PACKED,
         .n_filters = spec->ols.n_filters, .n_bank = lw_ols_bank(&spec->ols),
-        .n_taps = spec->ols.n_taps + (folds ? reach.before + reach.after : 0),
-        .own = spec->ols.own_taps ? lw_op_inputs(spec, spec->n_channels) : 1,
+        .n_taps = spec->ols.n_taps + delayed + (folds ? reach.before + reach.after : 0),
+        .folded = folded, .own = spec->ols.own_taps || folded ? lw_op_inputs(spec, spec->n_channels) : 1,
         .before = folds ? 0 : reach.before, .after = folds ? 0 : reach.after, .rate = lw_post_rate(spec->ols.post),
     };
     shape.narrows = !is_complex && shape.method == LW_CPU_OLS_COMPLEX;
     shape.width = is_complex || shape.method == LW_CPU_OLS_COMPLEX ? 2 : 1;
     shape.summed = spec->ols.stacks ? lw_op_inputs(spec, 1) : 0;
     shape.keeps = shape.n_bank > 1 || shape.summed > 0;
-    shape.halo = shape.n_taps - 1 + (shape.summed > 0 ? 0 : shape.before + shape.after);
+    shape.halo = shape.n_taps - 1 + (shape.summed > 0 && !folded ? 0 : shape.before + shape.after);
     shape.length = segment > 0 ? segment : DIRECT_HOP + shape.halo;
     shape.hop = shape.length - shape.halo;
     /* the last DIRECT step of outputs reads beyond the segment */
@@ -221,6 +239,18 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     shape.widens = shape.width == 2 && !spec->input.is_complex;
     shape.series_width = is_complex ? 2 : 1;
     return shape;
+}
+
+/* Delays are folded if that costs less: normalized outputs have no sum of spectra. */
+struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment)
+{
+    const struct lw_cpu_ols_shape apart = shape_of(spec, segment, false);
+    const struct lw_op_reach reach = lw_op_reach_of(spec);
+    const bool fits = segment >= spec->ols.n_taps + reach.before + reach.after;
+    if (!spec->ols.stacks || spec->ols.normalize != LW_NORMALIZE_NONE || segment == 0 || !fits)
+        return apart;
+    const struct lw_cpu_ols_shape folded = shape_of(spec, segment, true);
+    return output_cost(spec, &folded) < output_cost(spec, &apart) ? folded : apart;
 }
 
 /* Return the number of samples that one output is made of. */
@@ -298,8 +328,8 @@ static void describe(const struct lw_cpu_ols_shape *shape, struct lw_post post, 
     if (shape->method == LW_CPU_OLS_DIRECT) {
         snprintf(text, size, "direct sum of %" PRId64 " taps", shape->n_taps);
     } else {
-        const int used = snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s", shape->length, shape->hop,
-                                  methods[shape->method]);
+        const int used = snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s%s", shape->length, shape->hop,
+                                  methods[shape->method], shape->folded ? ", summed as spectra" : "");
         if (padded > shape->length)
             snprintf(text + used, size - (size_t)used, ", padded with zeros to %" PRId64, padded);
     }
@@ -317,7 +347,7 @@ int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
     const bool folds = lw_post_folds(spec->ols.post);
     const bool is_uncut = shape.method == LW_CPU_OLS_DIRECT && !lw_search_is_needed(&spec->ols.search) && !lw_op_is_array(spec);
     *plan = (struct lw_op_plan){
-        .halo = shape.n_taps - 1 + (folds ? 0 : reach.before + reach.after), .unit = is_uncut ? 1 : shape.hop,
+        .halo = (folds ? shape.n_taps : spec->ols.n_taps + reach.before + reach.after) - 1, .unit = is_uncut ? 1 : shape.hop,
         .channel_unit = 1, .input_width = 1, .n_outputs = spec->n_outputs, .segment = segment,
         .seconds_per_output = 1e-9 * output_cost(spec, &shape) / shape.rate,
         .seconds_to_prepare = 1e-9 * (double)shape.n_filters * prepare_cost(spec, &shape),

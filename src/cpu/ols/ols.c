@@ -51,10 +51,11 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
         s.best_strengths = lw_cpu_padded(shape->hop * (int64_t)sizeof(double));
         s.best_filters = lw_cpu_padded(shape->hop * (int64_t)sizeof(int32_t));
     }
-    s.touched = lw_scalar_is_integer(spec->input.scalar) ? 0 : sums;
+    s.touched = lw_scalar_is_integer(spec->input.scalar) ? 0 : sums + (shape->folded ? shape->n_taps - spec->ols.n_taps : 0);
     s.gains = padded(shape, windows);
     s.wide = windows > 0 ? lw_cpu_padded(shape->length * width * (int64_t)sizeof(double)) / (int64_t)sizeof(double) : 0;
-    s.sums = is_stack ? padded(shape, (shape->before + shape->run * shape->hop + shape->after) * shape->series_width) : 0;
+    const int64_t task = (shape->before + shape->run * shape->hop + shape->after) * shape->series_width;
+    s.sums = shape->folded ? spectrum : is_stack ? padded(shape, task) : 0;
     const int64_t windows_sums = lw_round_up(LW_CPU_EXACT * 2, wide->direct_step);
     const int64_t exact = windows > 0 ? 2 * lw_cpu_exact_turned(shape, &spec->ols) + windows_sums : 0;
     const int64_t panel = spec->layout == LW_TIME_SLOW ? padded(shape, LW_CPU_PANEL_ROWS * tile * shape->width) : 0;
@@ -75,7 +76,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
     lane->scratch = lw_cpu_take(&arena, windows > 0 ? lw_cpu_padded(4 * shape->n_taps * (int64_t)sizeof(double)) : 0);
     lane->quiet = lw_cpu_take(&arena, windows > 0 ? 3 * spectrum * real : 0);
     lane->exact = lw_cpu_take(&arena, lw_cpu_padded(exact * (int64_t)sizeof(double)));
-    lane->sums = lw_cpu_take(&arena, shape->block * s.sums * real);
+    lane->sums = lw_cpu_take(&arena, (shape->folded ? shape->run : shape->block) * s.sums * real);
     *strides = s;
     return arena.used;
 }
@@ -162,7 +163,7 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     ols->plan = *plan;
     ols->shape = lw_cpu_ols_shape(spec, plan->segment);
     ols->layout = lw_op_output_layout(spec);
-    ols->lead = plan->before + (ols->shape.summed > 0 ? lw_op_reach_of(spec).before : 0);
+    ols->lead = plan->before + (ols->shape.summed > 0 && !ols->shape.folded ? lw_op_reach_of(spec).before : 0);
 
     const struct lw_ols_part part = {spec->ols.taps, spec->ols.search.noise, 0, spec->ols.n_filters};
     int rc;

@@ -63,6 +63,7 @@ struct lw_cpu_ols_shape {
 
     /* stacks; else `summed` is 0, and a task has one segment */
     int64_t summed;             /* channels of a stack */
+    bool folded;                /* delays are folded into taps: products of spectra are added, and the sum is transformed back */
     int64_t run;                /* segments of a task's outputs */
     int64_t ahead;              /* whole segments, in samples, before an output's own that its delays may need */
     int64_t rows;               /* rows of buffers: channels, times segments that a task needs for its delays */
@@ -149,7 +150,7 @@ struct lw_cpu_ols_lane {
     double quiet_rms;           /* rms of those samples */
     int64_t quiet_row;          /* row that they belong to; -1: none */
     double *exact;              /* samples and outputs of LW_CPU_EXACT windows, in double */
-    char *sums;                 /* [filter] sums of a task's segments */
+    char *sums;                 /* [filter] sums of a task's segments; with folded delays [segment] sums of spectra */
     struct lw_cpu_found found;
 };
 
@@ -251,7 +252,7 @@ void lw_cpu_segment_load(const struct lw_cpu_segment *s);
  * own samples. Overwrites x. */
 void lw_cpu_segment_count(const struct lw_cpu_segment *s);
 
-/** Transform a row of samples x into z: with DIRECT and complex taps, into their copy times i; with PACKED, x becomes its mirror. */
+/** Transform a row of samples x into z. With DIRECT and complex taps make their copy times i; with PACKED x becomes z's mirror. */
 void lw_cpu_forward(const struct lw_cpu_segment *s, void *x, void *z);
 
 /** Filter the n_sums outputs of a row of samples into y. The first n_taps - 1 points of a transform are wrapped.

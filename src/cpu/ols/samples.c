@@ -151,8 +151,9 @@ void lw_cpu_segment_condition(const struct lw_cpu_segment *s, int c)
         largest = INFINITY;
     }
     if (isinf(largest)) {
-        const struct lw_cpu_repair found = {.width = width, .n_taps = shape->n_taps, .halo = shape->halo, .n_samples = s->n_samples,
-                                            .n_outputs = s->n_sums};
+        const int64_t n_delayed = shape->folded ? shape->n_taps - s->ols->spec.ols.n_taps : 0;
+        const struct lw_cpu_repair found = {.width = width, .n_taps = shape->n_taps - n_delayed, .halo = shape->halo,
+                                            .n_samples = s->n_samples, .n_outputs = s->n_sums + n_delayed};
         repair(s, c, k, x, found, !counts_apart(s->ols));
         row->is_blanked = s->ols->spec.nan != LW_NAN_ZERO;
         largest = k->largest(x, n);

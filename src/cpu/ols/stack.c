@@ -8,6 +8,8 @@
 #include "cpu/ols/ols.h"
 
 #include <assert.h>
+#include <limits.h>
+#include <math.h>
 
 /* ---- one channel --------------------------------------------------------------------------------------------------- */
 
@@ -22,8 +24,9 @@ void *lw_cpu_segment_filter(const struct lw_cpu_segment *s, int filter, int c, v
     const struct lw_cpu_ols *const ols = s->ols;
     const int64_t row = lw_cpu_taps_row(s, filter, c);
     if (lw_cpu_segment_is_only_searched(s, filter, c)) {
-        ols->shape.kernels->fft_multiply(ols->fft, lw_cpu_real_at(ols, ols->filters.data, row * ols->filters.stride), lw_cpu_z(s, c),
-                                         ols->shape.method == LW_CPU_OLS_PACKED ? lw_cpu_x(s, c) : NULL, s->lane->work);
+        const void *const h = lw_cpu_real_at(ols, ols->filters.data, row * ols->filters.stride);
+        const void *const r = ols->shape.method == LW_CPU_OLS_PACKED ? lw_cpu_x(s, c) : NULL;
+        ols->shape.kernels->fft_multiply(ols->fft, h, lw_cpu_z(s, c), r, s->lane->work);
         lw_cpu_segment_search_strips(s, filter, c);
         return NULL;
     }
@@ -71,8 +74,10 @@ static struct lw_cpu_segment input_of(const struct lw_cpu_segment *s, int64_t fi
     struct lw_cpu_segment in = *s;
     in.first = first + g * ols->shape.hop;
     in.n_outputs = lw_min64(ols->shape.hop, lw_max64(0, block->count - in.first));
-    in.n_sums = ols->shape.hop;
+    in.n_sums = ols->shape.folded ? ols->shape.before + ols->shape.hop + ols->shape.after : ols->shape.hop;
     in.n_samples = lw_min64(ols->shape.length, ols->plan.halo + block->count - ols->lead - in.first);
+    if (ols->shape.folded)
+        in.n_samples = lw_min64(in.n_samples, s->work->axis_end - (block->first + in.first) + ols->shape.halo);
     in.channel = channel;
     in.n_channels = count;
     in.row = g * ols->shape.summed + channel;
@@ -134,25 +139,89 @@ static void deliver(const struct lw_cpu_segment *s, struct lw_cpu_segment *parts
     }
 }
 
-void lw_cpu_segment_stack(const struct lw_cpu_segment *s)
+/* ---- sums of spectra ----------------------------------------------------------------------------------------------- */
+
+/* Return by which power of two a channel's product with a filter is too small. */
+static int exponent_of(const struct lw_cpu_segment *in, int filter)
+{
+    return in->ols->filters.exponents[lw_cpu_taps_row(in, filter, 0)] + lw_cpu_row(in, 0)->exponent;
+}
+
+static float weight_of(const struct lw_cpu_segment *s, int filter, int64_t channel)
+{
+    return lw_shifts_weight(s->ols->spec.ols.stacks, s->ols->first + filter, channel);
+}
+
+/* Add the products of a segment's channels with a filter, each as a multiple of 2^exponent.
+ * @param first  of the segments; g: the segment's number */
+static void add_products(const struct lw_cpu_segment *s, int64_t g, int64_t channel, int filter, int exponent, void *sum)
+{
+    const struct lw_cpu_ols *const ols = s->ols;
+    const struct lw_cpu_segment in = input_of(s, s->first, g, channel, 1);
+    const double factor = ldexp((double)weight_of(s, filter, channel), exponent_of(&in, filter) - exponent);
+    const void *const h = lw_cpu_real_at(ols, ols->filters.data, lw_cpu_taps_row(&in, filter, 0) * ols->filters.stride);
+    ols->shape.kernels->fft_add(ols->fft, h, lw_cpu_z(&in, 0), ols->shape.method == LW_CPU_OLS_PACKED ? lw_cpu_x(&in, 0) : NULL,
+                                factor, sum);
+}
+
+/* Transform a segment's sum of spectra back. */
+static void *finish_sum(const struct lw_cpu_segment *s, int64_t g, int64_t n_sums, int filter, int exponent, const void *sum)
 {
     const struct lw_cpu_ols *const ols = s->ols;
     const struct lw_cpu_ols_shape *const shape = &ols->shape;
-    const struct lw_op_reach reach = lw_op_reach_of(&ols->spec);
-    const int64_t hop = shape->hop, first = s->first - lw_round_up(reach.before, hop);
-    const int64_t n_inputs = lw_divide_up(s->first + s->n_outputs + reach.after - first, hop), n = lw_divide_up(s->n_outputs, hop);
-    struct lw_cpu_segment parts[LW_CPU_MOST_RUN];
-    assert(n <= shape->run && n_inputs * shape->summed <= shape->rows);
-    for (int64_t i = 0; i < n; i++) {
-        parts[i] = *s;
-        parts[i].first = s->first + i * hop;
-        parts[i].n_outputs = lw_min64(hop, s->n_outputs - i * hop);
-        parts[i].n_sums = shape->before + parts[i].n_outputs + shape->after;
-        parts[i].row = i;
-        if (ols->search)
-            lw_cpu_segment_search_begin(&parts[i]);
+    const struct lw_cpu_kernels *const k = shape->kernels;
+    const struct lw_shifts *const stacks = ols->spec.ols.stacks;
+    void *const y = lw_cpu_real_at(ols, s->lane->y, (shape->n_taps - 1) * shape->width);
+    k->fft_multiply(ols->fft, NULL, sum, NULL, s->lane->work);
+    k->fft_inverse(ols->fft, s->lane->work, s->lane->y);
+    if (exponent != 0)
+        k->scale(y, n_sums * shape->width, exponent);
+    if (shape->narrows)
+        k->narrow(y, n_sums);
+    for (int64_t channel = 0; channel < shape->summed && filter < ols->n_held; channel++) {
+        const struct lw_cpu_segment in = input_of(s, s->first, g, channel, 1);
+        const int64_t delay = stacks->delays[(ols->first + filter) * stacks->n_inputs + channel];
+        if (lw_cpu_row(&in, 0)->is_blanked && weight_of(s, filter, channel) != 0)
+            k->blank(y, lw_cpu_touched(&in, 0) + stacks->before + delay, n_sums, shape->series_width);
     }
-    prepare_all(s, first, n_inputs);
+    return y;
+}
+
+/* Make a filter's sums of n segments, which share its spectra. */
+static void sum_spectra(const struct lw_cpu_segment *s, const struct lw_cpu_segment *parts, int64_t n, int filter)
+{
+    const struct lw_cpu_ols *const ols = s->ols;
+    const int64_t channels = filter < ols->n_held ? ols->shape.summed : 0;
+    int exponents[LW_CPU_MOST_RUN];
+    for (int64_t g = 0; g < n; g++) {
+        exponents[g] = INT_MIN;
+        for (int64_t channel = 0; channel < channels; channel++) {
+            const struct lw_cpu_segment in = input_of(s, s->first, g, channel, 1);
+            const int exponent = weight_of(s, filter, channel) == 0 ? INT_MIN : exponent_of(&in, filter);
+            exponents[g] = exponent > exponents[g] ? exponent : exponents[g];
+        }
+        exponents[g] = exponents[g] == INT_MIN ? 0 : exponents[g];
+    }
+    ols->shape.kernels->fill(s->lane->sums, n * ols->strides.sums, 0);
+    for (int64_t channel = 0; channel < channels; channel++)
+        for (int64_t g = 0; g < n && weight_of(s, filter, channel) != 0; g++)
+            add_products(s, g, channel, filter, exponents[g], lw_cpu_real_at(ols, s->lane->sums, g * ols->strides.sums));
+    for (int64_t g = 0; g < n; g++) {
+        void *const y = finish_sum(s, g, parts[g].n_sums, filter, exponents[g],
+                                   lw_cpu_real_at(ols, s->lane->sums, g * ols->strides.sums));
+        if (ols->search)
+            lw_cpu_segment_search(&parts[g], filter, 0, y);
+        lw_cpu_segment_put(&parts[g], filter, y);
+    }
+}
+
+/* ---- a task -------------------------------------------------------------------------------------------------------- */
+
+/* Make all filters' sums of delayed outputs. n_inputs: segments from `first` on */
+static void sum_outputs(const struct lw_cpu_segment *s, struct lw_cpu_segment *parts, int64_t n, int64_t first, int64_t n_inputs)
+{
+    const struct lw_cpu_ols *const ols = s->ols;
+    const struct lw_cpu_ols_shape *const shape = &ols->shape;
     for (int begin = s->filter, end; begin < s->filter_end; begin = end) {
         end = (int)lw_min64(begin - begin % shape->block + shape->block, s->filter_end);
         const int held = (int)lw_min64(end, ols->n_held);
@@ -168,6 +237,31 @@ void lw_cpu_segment_stack(const struct lw_cpu_segment *s)
         for (int f = begin; f < end; f++)
             deliver(s, parts, n, f);
     }
+}
+
+void lw_cpu_segment_stack(const struct lw_cpu_segment *s)
+{
+    const struct lw_cpu_ols *const ols = s->ols;
+    const struct lw_cpu_ols_shape *const shape = &ols->shape;
+    const struct lw_op_reach reach = shape->folded ? (struct lw_op_reach){0} : lw_op_reach_of(&ols->spec);
+    const int64_t hop = shape->hop, first = s->first - lw_round_up(reach.before, hop);
+    const int64_t n_inputs = lw_divide_up(s->first + s->n_outputs + reach.after - first, hop), n = lw_divide_up(s->n_outputs, hop);
+    struct lw_cpu_segment parts[LW_CPU_MOST_RUN];
+    assert(n <= shape->run && n_inputs * shape->summed <= shape->rows);
+    for (int64_t i = 0; i < n; i++) {
+        parts[i] = *s;
+        parts[i].first = s->first + i * hop;
+        parts[i].n_outputs = lw_min64(hop, s->n_outputs - i * hop);
+        parts[i].n_sums = shape->before + parts[i].n_outputs + shape->after;
+        parts[i].row = i;
+        if (ols->search)
+            lw_cpu_segment_search_begin(&parts[i]);
+    }
+    prepare_all(s, first, n_inputs);
+    if (!shape->folded)
+        sum_outputs(s, parts, n, first, n_inputs);
+    for (int filter = s->filter; shape->folded && filter < s->filter_end; filter++)
+        sum_spectra(s, parts, n, filter);
     for (int64_t i = 0; i < n && ols->search; i++)
         lw_cpu_segment_search_end(&parts[i]);
 }
