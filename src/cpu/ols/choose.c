@@ -202,7 +202,6 @@ static void share_spectra(const struct lw_op_spec *spec, struct lw_cpu_ols_shape
     }
     shape->run = lw_max64(1, lw_min64(lw_min64(most, LW_CPU_MOST_RUN), LANE_BYTES / segment - others));
     shape->block = lw_min64(shape->n_bank, LW_CPU_MOST_BLOCK);
-    shape->ahead = lw_round_up(reach.before, shape->hop);
     shape->rows = (shape->run + others) * shape->summed;
 }
 

@@ -65,7 +65,6 @@ struct lw_cpu_ols_shape {
     int64_t summed;             /* channels of a stack */
     bool folded;                /* delays are folded into taps: products of spectra are added, and the sum is transformed back */
     int64_t run;                /* segments of a task's outputs */
-    int64_t ahead;              /* whole segments, in samples, before an output's own that its delays may need */
     int64_t rows;               /* rows of buffers: channels, times segments that a task needs for its delays */
     int64_t block;              /* filters whose sums are made together */
     bool widens, narrows;       /* real samples in complex arithmetic, on the way in; on the way out */

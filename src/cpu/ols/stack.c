@@ -1,10 +1,13 @@
 /* stack.c - filters the channels of a segment, and adds those of a stack: delayed, and each with its weight.
  *
  *     a task's outputs                             |<- run segments of the axis ->|
- *     segments of a channel    |<- ahead ->|.......|..............................|.......|     as far as delays reach
+ *     segments of a channel            |...........|..............................|.......|     as far as delays reach
  *
  * All segments lie on the grid of the axis, so that an output of a channel has the same bits for all tasks. A stack's channels are
- * added in their order. Several filters take turns at a segment's spectrum while it is in the near caches. */
+ * added in their order. Several filters take turns at a segment's spectrum while it is in the near caches.
+ *
+ * Outputs that are not normalized may be added before the way back: with delays folded into the taps, a filter needs one inverse
+ * transform for each of the task's segments. The cost model decides (choose.c). */
 #include "cpu/ols/ols.h"
 
 #include <assert.h>
@@ -141,7 +144,7 @@ static void deliver(const struct lw_cpu_segment *s, struct lw_cpu_segment *parts
 
 /* ---- sums of spectra ----------------------------------------------------------------------------------------------- */
 
-/* Return by which power of two a channel's product with a filter is too small. */
+/* Return the exponent of a channel's product with a filter: it must still be multiplied by 2^exponent. */
 static int exponent_of(const struct lw_cpu_segment *in, int filter)
 {
     return in->ols->filters.exponents[lw_cpu_taps_row(in, filter, 0)] + lw_cpu_row(in, 0)->exponent;
@@ -152,9 +155,8 @@ static float weight_of(const struct lw_cpu_segment *s, int filter, int64_t chann
     return lw_shifts_weight(s->ols->spec.ols.stacks, s->ols->first + filter, channel);
 }
 
-/* Add the products of a segment's channels with a filter, each as a multiple of 2^exponent.
- * @param first  of the segments; g: the segment's number */
-static void add_products(const struct lw_cpu_segment *s, int64_t g, int64_t channel, int filter, int exponent, void *sum)
+/* Add the product of a channel with a filter, as a multiple of 2^exponent. @param g  number of the segment in the task */
+static void add_product(const struct lw_cpu_segment *s, int64_t g, int64_t channel, int filter, int exponent, void *sum)
 {
     const struct lw_cpu_ols *const ols = s->ols;
     const struct lw_cpu_segment in = input_of(s, s->first, g, channel, 1);
@@ -205,7 +207,7 @@ static void sum_spectra(const struct lw_cpu_segment *s, const struct lw_cpu_segm
     ols->shape.kernels->fill(s->lane->sums, n * ols->strides.sums, 0);
     for (int64_t channel = 0; channel < channels; channel++)
         for (int64_t g = 0; g < n && weight_of(s, filter, channel) != 0; g++)
-            add_products(s, g, channel, filter, exponents[g], lw_cpu_real_at(ols, s->lane->sums, g * ols->strides.sums));
+            add_product(s, g, channel, filter, exponents[g], lw_cpu_real_at(ols, s->lane->sums, g * ols->strides.sums));
     for (int64_t g = 0; g < n; g++) {
         void *const y = finish_sum(s, g, parts[g].n_sums, filter, exponents[g],
                                    lw_cpu_real_at(ols, s->lane->sums, g * ols->strides.sums));
