@@ -485,7 +485,8 @@ static void print_rounds(const struct lw_setup *setup, const struct lw_plan *pla
         printf("%-16s%" PRId64 " of %" PRId64 " at a time on each rank; it reads the signal once for each group of them\n",
                "filters", rounds->held, rounds->grid.n_filters);
     printf("%-16s%" PRId64 "%s%s%s\n", "rounds", rounds->n_rounds, rounds->n_groups > 1 ? ", in groups of " : "",
-           rounds->n_groups > 1 ? words->channel : "", rounds->n_groups > 1 ? "s" : "");
+           rounds->n_groups > 1 ? words->channel : "",
+           rounds->n_groups == 1 ? "" : lw_op_sums_channels(&plan->spec) ? "s, each of which reads the whole signal" : "s");
     printf("%-16s%" PRId64 " outputs x %" PRId64 " %ss per rank and round, cut at multiples of %" PRId64 "\n", "slice",
            rounds->slice, rounds->group, words->channel, rounds->grid.unit);
     printf("%-16s%" PRId64 " %ss", "halo", rounds->grid.halo, words->sample);
