@@ -23,8 +23,9 @@
 struct stacks {
     struct lw_stack_shape shape;
     struct lw_stack_bank bank;
-    void *memory;                           /* device: the bank, then `scales`, `strengths` and `filling` */
-    void *scales, *strengths, *filling;
+    void *memory;                           /* device: the bank, then `scales` and `filling` */
+    void *scales, *filling;
+    int first, n_held;                      /* see struct lw_ols_state */
     struct lw_filler *filler;               /* takes other filters later, in `filling`; NULL: these filters stay */
     struct lw_stack_term *host_terms;       /* [n_filters][inputs], then ranges [n_filters] */
     void *host_scales;
@@ -115,7 +116,6 @@ static int64_t lay_out_kept(const struct lw_op_spec *spec, struct stacks *stacks
         .normalize = spec->ols.normalize,
     };
     stacks->scales = lw_arena_take(&arena, lw_ols_scales_bytes(spec));
-    stacks->strengths = lw_arena_take(&arena, lw_ols_strengths_bytes(spec));
     stacks->filling = lw_arena_take(&arena, keeps_filler(spec) ? lw_filler_bytes(&path, &rows, 0) : 0);
     return arena.used;
 }
@@ -220,20 +220,17 @@ static int fill_terms(const struct lw_op *op, struct stacks *stacks, const struc
     return rc ? rc : lw_cuda_upload(stacks->bank.ranges, ranges, ranges_bytes(&op->spec), stream, what, err);
 }
 
-/* Fill the scales and the strengths of the filters that are held. */
+/* Fill the scales. */
 static int fill_scales(const struct lw_op *op, struct stacks *stacks, const struct lw_ols_part *part, cudaStream_t stream,
                        struct lw_error *err)
 {
     const int64_t bytes = lw_ols_scales_bytes(&op->spec);
-    const char *const what = "copying the noise to the device";
+    stacks->first = wanted(&op->spec) & LW_BEST ? part->first : 0;
+    stacks->n_held = part->n;
     if (bytes == 0)
         return LW_OK;
-    lw_ols_scales(&op->spec, part, stacks->host_scales);
-    int rc = lw_cuda_upload(stacks->scales, stacks->host_scales, bytes, stream, what, err);
-    if (!rc && lw_ols_strengths_bytes(&op->spec) > 0 &&
-        !(rc = lw_ols_strengths(&op->spec, part, op->threads, stacks->host_scales, err)))
-        rc = lw_cuda_upload(stacks->strengths, stacks->host_scales, bytes, stream, what, err);
-    return rc;
+    const int rc = lw_ols_scales(&op->spec, part, stacks->host_scales, err);
+    return rc ? rc : lw_cuda_upload(stacks->scales, stacks->host_scales, bytes, stream, "copying the noise to the device", err);
 }
 
 static int fill_bank(const struct lw_op *op, const struct stacks *stacks, const struct lw_ols_part *part, cudaStream_t stream,
@@ -346,14 +343,16 @@ static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *w
 }
 
 /* Return the series of all filters, of which the piece has some. */
-static struct lw_series series_of(const struct lw_op *op, const struct piece *piece, const void *scales)
+static struct lw_series series_of(const struct lw_op *op, const struct piece *piece)
 {
     const struct lw_search *const search = &op->spec.ols.search;
+    const struct stacks *const stacks = op->state;
     return (struct lw_series){
         .values = piece->series - piece->filter * piece->count, .precision = LW_SINGLE, .layout = LW_TIME_FAST,
-        .n_filters = op->spec.ols.n_filters, .count = piece->count, .n_channels = 1, .first = piece->first, .scales = scales,
-        .stretch = search->stretch, .first_stretch = search->first_stretch, .last_stretch = lw_search_stretches(search) - 1,
-        .all_channels = 1, .sign = search->sign,
+        .n_filters = stacks->n_held, .count = piece->count, .n_channels = 1, .first = piece->first, .scales = stacks->scales,
+        .pitch = lw_ols_scales_pitch(&op->spec), .first_filter = stacks->first, .stretch = search->stretch,
+        .first_stretch = search->first_stretch, .last_stretch = lw_search_stretches(search) - 1, .all_channels = 1,
+        .sign = search->sign,
     };
 }
 
@@ -361,7 +360,7 @@ static struct lw_series series_of(const struct lw_op *op, const struct piece *pi
 static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, int64_t first,
                           int64_t end, struct lw_error *err)
 {
-    const struct lw_series series = series_of(op, piece, ((const struct stacks *)op->state)->scales);
+    const struct lw_series series = series_of(op, piece);
     const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
     const int64_t cluster = op->spec.ols.search.cluster;
     const struct lw_crossings table = {
@@ -372,17 +371,34 @@ static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block 
     return lw_cuda_check(lw_cuda_find_crossings(&series, &table, work->stream), "looking for crossings", err);
 }
 
+static struct lw_best_outputs best_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
+{
+    return (struct lw_best_outputs){
+        .values = product_of(op, work, LW_OP_BEST_VALUE), .filters = product_of(op, work, LW_OP_BEST_FILTER),
+        .first = work->block.first, .count = work->block.count,
+    };
+}
+
 static int find_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, struct lw_error *err)
 {
-    const struct lw_series series = series_of(op, piece, ((const struct stacks *)op->state)->scales);
-    void *const values = product_of(op, work, LW_OP_BEST_VALUE), *const filters = product_of(op, work, LW_OP_BEST_FILTER);
-    return lw_cuda_check(lw_cuda_find_best(&series, work->block.first, work->block.count, values, filters, work->stream),
-                         "looking for the best filter", err);
+    const struct lw_series series = series_of(op, piece);
+    const struct lw_best_outputs best = best_of(op, work);
+    return lw_cuda_check(lw_cuda_find_best(&series, &best, work->goes_on, work->stream), "looking for the best filter", err);
+}
+
+static int join_best(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t n, const void *values,
+                     const int32_t *filters, struct lw_error *err)
+{
+    const struct piece piece = {.first = work->block.first, .count = work->block.count};
+    const struct lw_series series = series_of(op, &piece);
+    const struct lw_best_outputs best = best_of(op, work);
+    return lw_cuda_check(lw_cuda_join_best(&series, false, &best, first, n, values, filters, work->stream),
+                         "comparing the best filters of ranks", err);
 }
 
 static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, struct lw_error *err)
 {
-    const struct lw_series series = series_of(op, piece, NULL);
+    const struct lw_series series = series_of(op, piece);
     const int64_t every = op->spec.ols.search.every, begin = lw_divide_up(work->block.first, every);
     const struct lw_statistics statistics = {
         .first = begin, .count = lw_divide_up(work->block.first + work->block.count, every) - begin, .every = every,
@@ -447,8 +463,8 @@ static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct
     if (!rc && !is_zeroed)
         rc = lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "looking for samples that are not a number", err);
     const int each = filters_of_piece(&op->spec, end - first);
-    for (int filter = 0; filter < op->spec.ols.n_filters && !rc; filter += each) {
-        const struct piece piece = {filter, (int)lw_min64(each, op->spec.ols.n_filters - filter), first, end - first, parts.series};
+    for (int filter = 0; filter < stacks->n_held && !rc; filter += each) {
+        const struct piece piece = {filter, (int)lw_min64(each, stacks->n_held - filter), first, end - first, parts.series};
         rc = make_piece(op, work, &parts, &piece, err);
     }
     return rc;
@@ -474,5 +490,5 @@ static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, 
 
 const struct lw_cuda_op_ops lw_cuda_op_stacks = {
     .plan = plan_stacks, .measure = measure, .create = create, .fill = fill, .destroy = destroy, .enqueue = enqueue,
-    .again = enqueue_again,
+    .again = enqueue_again, .join_best = join_best,
 };

@@ -46,27 +46,14 @@ template <class Value, bool HAS_ERRORS> __global__ void find_crossings(lw_conv2d
     });
 }
 
-template <class Value> __global__ void keep_best(lw_conv2d_search s, int n, Value *values, int32_t *kernels)
+template <class Value> __global__ void find_best(lw_conv2d_search s, int n, Value *values, int32_t *kernels)
 {
     const int64_t plane = s.n_channels * s.count * s.columns;
     for_pixels<Value>(s, [&](int64_t channel, int64_t row, int64_t column, RealPart<Value>) {
         const RealPart<Value> *const scales = static_cast<const RealPart<Value> *>(s.scales) + (s.channel + channel) * s.n_kernels;
         const Value *const y = static_cast<const Value *>(s.image) + (channel * s.count + row) * s.columns + column;
         const int64_t at = (channel * (s.end - s.begin) + row - s.begin) * s.columns + column;
-        int number = s.kernel > 0 ? kernels[at] : -1;
-        Value best = number >= 0 ? values[at] : not_a_number<Value>();
-        double strongest = number >= 0 ? strength_of(best, scales[number], s.sign) : -CUDART_INF;
-        for (int k = s.kernel; k < s.kernel + n; ++k) {
-            const Value value = y[(k - s.kernel) * plane];
-            const double strength = strength_of(value, scales[k], s.sign);
-            if (strength > strongest) {
-                strongest = strength;
-                best = value;
-                number = k;
-            }
-        }
-        values[at] = best;
-        kernels[at] = number;
+        keep_best(values + at, kernels + at, s.kernel > 0, y, plane, scales, s.kernel, n, s.sign);
     });
 }
 
@@ -102,7 +89,6 @@ cudaError_t lw_conv2d_keep_best(const struct lw_conv2d_search *search, int n, vo
     const lw_conv2d_search s = *search;
     return launch(s, [=](auto value, unsigned blocks) {
         using Value = decltype(value);
-        Value *const to = static_cast<Value *>(values);
-        keep_best<Value><<<blocks, block_threads, 0, stream>>>(s, n, to, kernels);
+        find_best<<<blocks, block_threads, 0, stream>>>(s, n, static_cast<Value *>(values), kernels);
     });
 }

@@ -62,12 +62,66 @@ template <class Value, class Real> LW_DEVICE bool crosses(Value y, Real scale)
     return scaled_square(y, scale) >= crossing_limit<Real>();
 }
 
-/* Return the strength of y, by which outputs of filters are compared. NaN and outputs with scale 0 are weaker than all others. */
+/* Return the strength of y, by which outputs of filters are compared. NaN is weaker than all others; the strength is NaN, and not
+ * stronger than any other, if the scale is. */
 template <class Value> LW_DEVICE double strength_of(Value y, double scale, lw_sign sign)
 {
     const double re = real_of(y);
     const double size = sign == LW_SIGN_BOTH ? absolute(re, imaginary_of(y)) : sign == LW_SIGN_POSITIVE ? re : -re;
-    return isnan(re) || isnan(imaginary_of(y)) || scale == 0 ? -CUDART_INF : size * scale;
+    return isnan(re) || isnan(imaginary_of(y)) ? -CUDART_INF : size * scale;
+}
+
+/* Return the strength by which kernels that search their own outputs compare them: |y| scale, y scale or -y scale if a sign is
+ * sought, and of complex outputs (|y| scale)^2. A power of two in `scale` changes no digit, so that outputs keep their order with
+ * any other. Complex outputs: scales whose squares are safe are squared once; of others the power of two is taken to y first. */
+template <class Real> LW_DEVICE int exponent_of(Real x) { return ilogb(max(x, sizeof(Real) == 4 ? (Real)1e-36 : (Real)1e-300)); }
+LW_DEVICE float size_of(float x) { return fabsf(x); }
+LW_DEVICE double size_of(double x) { return fabs(x); }
+template <class Real> LW_DEVICE Real compared(Real y, Real scale, lw_sign sign)
+{
+    return (sign == LW_SIGN_BOTH ? size_of(y) : sign == LW_SIGN_POSITIVE ? y : -y) * scale;
+}
+
+template <class Real> struct SplitScale {
+    Real power = 1, square;         /* scale = power sqrt(square) */
+
+    LW_DEVICE explicit SplitScale(Real scale)
+    {
+        if (!(scale >= (Real)1e-12 && scale <= (Real)1e8)) {
+            power = ldexp((Real)1, max(ilogb(scale), -140));
+            scale /= power;
+        }
+        square = scale * scale;
+    }
+};
+
+template <class C, class Real> LW_DEVICE Real compared(C y, SplitScale<Real> scale)
+{
+    const Real re = y.x * scale.power, im = y.y * scale.power;
+    return fma(im, im, re * re) * scale.square;
+}
+
+/* Let outputs of filters first .. first + n - 1 of the bank compete at a place, whose best output counts if goes_on.
+ * @param best, filter  output of the place's best filter, and its number in the bank; -1: none
+ * @param y             outputs, `plane` apart
+ * @param scales        scales of the bank */
+template <class Value>
+LW_DEVICE void keep_best(Value *best, int32_t *filter, bool goes_on, const Value *y, int64_t plane,
+                         const RealPart<Value> *scales, int first, int n, lw_sign sign)
+{
+    int number = goes_on ? *filter : -1;
+    Value value = number >= 0 ? *best : not_a_number<Value>();
+    double strongest = number >= 0 ? strength_of(value, scales[number], sign) : -CUDART_INF;
+    for (int f = first; f < first + n; ++f, y += plane) {
+        const double strength = strength_of(*y, scales[f], sign);
+        if (strength > strongest) {
+            strongest = strength;
+            value = *y;
+            number = f;
+        }
+    }
+    *best = value;
+    *filter = number;
 }
 
 /* Return whether an output with real part `re` has the sign that is sought, as lw_sign_fits does on the host. */

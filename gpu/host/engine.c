@@ -128,6 +128,22 @@ static cudaError_t follow(cudaStream_t stream, cudaEvent_t event, cudaStream_t b
     return status == cudaSuccess ? cudaStreamWaitEvent(stream, event, 0) : status;
 }
 
+/* Copy n places of the best outputs, from place `first` on, to the device or from it. */
+static cudaError_t copy_best(const struct lw_op *op, struct slot_cuda *slot, int64_t first, int64_t n, enum cudaMemcpyKind kind,
+                             cudaStream_t stream)
+{
+    static const enum lw_op_product_kind kinds[] = {LW_OP_BEST_VALUE, LW_OP_BEST_FILTER};
+    cudaError_t status = cudaSuccess;
+    for (int k = 0; k < 2 && status == cudaSuccess; k++) {
+        const int p = lw_op_find_product(&op->plan, kinds[k]);
+        const size_t each = lw_type_bytes(op->plan.products[p].type), at = (size_t)first * each;
+        char *const host = (char *)slot->base.products[p].data + at, *const device = (char *)slot->device_products[p] + at;
+        const bool is_in = kind == cudaMemcpyHostToDevice;
+        status = cudaMemcpyAsync(is_in ? device : host, is_in ? host : device, (size_t)n * each, kind, stream);
+    }
+    return status;
+}
+
 static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
     const struct lw_block *const block = &slot->base.block;
@@ -140,6 +156,8 @@ static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_err
         status = cudaMemcpyAsync(slot->device_map, slot->base.map,
                                  (size_t)lw_op_map_bytes(&op->spec, &op->plan, block->count, block->n_channels),
                                  cudaMemcpyHostToDevice, op->in);
+    if (status == cudaSuccess && slot->base.goes_on)
+        status = copy_best(op, slot, 0, block->count * block->n_channels, cudaMemcpyHostToDevice, op->in);
     if (status == cudaSuccess)
         status = cudaMemsetAsync(slot->device_report, 0, sizeof *slot->device_report, slot->stream);
     if (status == cudaSuccess)
@@ -201,7 +219,7 @@ static struct lw_cuda_op_block work_of(const struct slot_cuda *slot)
 {
     struct lw_cuda_op_block work = {
         .input = slot->device_input, .map = slot->device_map, .work = slot->device_work, .report = slot->device_report,
-        .block = slot->base.block, .stream = slot->stream,
+        .block = slot->base.block, .goes_on = slot->base.goes_on, .stream = slot->stream,
     };
     memcpy(work.products, slot->device_products, sizeof work.products);
     for (int p = 0; p < LW_OP_PRODUCTS; p++)
@@ -329,6 +347,22 @@ static int again(struct lw_op *op, struct lw_slot *slot, const struct lw_part *p
     return take_rows(op, s, err);
 }
 
+static int join_best(struct lw_op *op, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters,
+                     struct lw_error *err)
+{
+    struct slot_cuda *const s = of(slot);
+    const struct lw_cuda_op_block work = work_of(s);
+    const size_t bytes = (size_t)n * lw_type_bytes(op->plan.products[lw_op_find_product(&op->plan, LW_OP_BEST_VALUE)].type);
+    int32_t *const its = (int32_t *)(void *)((char *)op->joined + bytes);
+    cudaError_t status = cudaMemcpyAsync(op->joined, values, bytes, cudaMemcpyHostToDevice, s->stream);
+    if (status == cudaSuccess)
+        status = cudaMemcpyAsync(its, filters, (size_t)n * sizeof *its, cudaMemcpyHostToDevice, s->stream);
+    int rc = lw_cuda_check(status, "copying the best filters of ranks", err);
+    rc = rc ? rc : op->ops->join_best(op, &work, first, n, op->joined, its, err);
+    rc = rc ? rc : lw_cuda_check(copy_best(op, s, first, n, cudaMemcpyDeviceToHost, s->stream), "copying the best filter", err);
+    return rc ? rc : lw_cuda_check(cudaStreamSynchronize(s->stream), "comparing the best filters of ranks", err);
+}
+
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
 /* Operations that work block by block. LW_OP_SFFT has solvers instead, and no caller plans an operation for it. */
@@ -371,6 +405,14 @@ static struct lw_cuda_op_memory memory_of(const struct lw_engine *engine, const 
     return memory;
 }
 
+/* Return the bytes of lw_op.joined: ranks have filters of their own where an operation does not hold the whole bank. */
+static int64_t joined_bytes(const struct lw_op_spec *spec)
+{
+    const bool joins = spec->kind == LW_OP_OLS && lw_search_products(&spec->ols.search) & LW_BEST &&
+                       lw_ols_bank(&spec->ols) > spec->ols.n_filters;
+    return joins ? LW_MOST_JOINED * (int64_t)(2 * sizeof(double) + sizeof(int32_t)) : 0;
+}
+
 static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
                                 const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
 {
@@ -382,7 +424,7 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
     return (struct lw_bytes){
         .host = (int64_t)sizeof counted * depth + memory.host_bytes,
         .pinned = memory.pinned_bytes + lw_max64(pinned, memory.setup_pinned_bytes),
-        .device = lw_device_bytes(memory.op_bytes) + (slots > setup ? slots : setup),
+        .device = lw_device_bytes(memory.op_bytes) + lw_device_bytes(joined_bytes(spec)) + (slots > setup ? slots : setup),
     };
 }
 
@@ -391,6 +433,7 @@ static void op_destroy(struct lw_op *op)
     if (!op)
         return;
     op->ops->destroy(op);
+    cudaFree(op->joined);
     if (op->in)
         cudaStreamDestroy(op->in);
     if (op->out)
@@ -405,7 +448,8 @@ static int set_up(struct lw_op *op, struct lw_error *err)
     int rc;
     if ((rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->in, cudaStreamNonBlocking), "making a stream", err)) ||
         (rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->out, cudaStreamNonBlocking), "making a stream", err)) ||
-        (rc = lw_pinned_threads(&op->threads, err)))
+        (rc = lw_pinned_threads(&op->threads, err)) ||
+        (rc = lw_cuda_allocate(joined_bytes(&op->spec), "best outputs of other ranks", &op->joined, err)))
         return rc;
     rc = op->ops->create(op, op->in, err);
     const cudaError_t status = cudaStreamSynchronize(op->in);
@@ -450,6 +494,7 @@ static const struct lw_engine_ops engine_ops = {
     .submit = submit,
     .wait = slot_wait,
     .again = again,
+    .join_best = join_best,
     .sparse = &lw_cuda_sparse_ops,
     .dense = &lw_cuda_dense_ops,
     .published = &lw_cuda_published_ops,

@@ -13,7 +13,7 @@ double lw_cuda_scale_of(const struct lw_search *search, int64_t i)
 {
     const double sigma = search->noise ? search->noise[i] : 1;
     const double threshold = search->threshold > 0 ? search->threshold : 1;
-    return sigma > 0 ? 1 / threshold / sigma : 0;
+    return sigma > 0 ? 1 / threshold / sigma : NAN;
 }
 
 void lw_cuda_put_scale(enum lw_precision precision, void *scales, int64_t i, double scale)

@@ -7,7 +7,7 @@
 /** Return the bytes of n scales of the computing precision; 0 if there is no search. */
 int64_t lw_cuda_scales_bytes(const struct lw_search *search, int64_t n, enum lw_precision precision);
 
-/** Return 1 / (threshold sigma), where sigma is entry i of the search's noise; 0 if sigma is 0. */
+/** Return 1 / (threshold sigma), where sigma is entry i of the search's noise; NaN if sigma is 0, since nothing reaches NaN. */
 double lw_cuda_scale_of(const struct lw_search *search, int64_t i);
 
 /** Set scales[i], host; a scale beyond the range of the precision becomes its largest finite number, with the scale's sign. */

@@ -31,6 +31,7 @@ struct lw_cuda_op_block {
     void *work;                     /* scratch memory of the slot, work_bytes long */
     struct lw_nan_report *report;   /* zeroed before the block */
     struct lw_block block;
+    bool goes_on;                   /* the best values and filters are those of earlier filters (struct lw_slot) */
     cudaStream_t stream;
 };
 
@@ -63,6 +64,11 @@ struct lw_cuda_op_ops {
     /** Enqueue the kernels that make the table's rows for a part of a block. The caller has enqueued the block before, has not
      * changed its input since, and has set report->n_rows to 0. NULL if the operation makes no table. */
     int (*again)(struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, struct lw_error *err);
+
+    /** Enqueue what lw_engine_ops.join_best does to the best outputs on the device. NULL if there is no `fill`.
+     * @param values, filters  device */
+    int (*join_best)(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t n, const void *values,
+                     const int32_t *filters, struct lw_error *err);
 };
 
 struct lw_op {
@@ -74,6 +80,7 @@ struct lw_op {
     cudaStream_t in, out;               /* streams of all slots' copies to and from the device, in block order */
     struct slot_cuda *waited;           /* the slot that was waited for last; NULL: none yet */
     struct lw_pool *threads;            /* threads that pin the slots' memory */
+    void *joined;                       /* device: best outputs of another rank, LW_MOST_JOINED of them; NULL: ranks have none */
     void *state;                        /* state of the implementation, which frees it in `destroy` */
 };
 

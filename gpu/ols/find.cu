@@ -1,6 +1,7 @@
 /* find.cu - kernels that search a filtered series in device memory.
  *
- * find_crossings has a thread for each output of each filter; find_best has one for the outputs of all filters at one place.
+ * find_crossings has a thread for each output of each filter; find_best has one for the outputs of all filters at one place, and
+ * join_best one for the two best outputs of a place.
  * Adjacent threads take adjacent outputs: loads are coalesced. Other warps hide the loads. find_blocks is described below. */
 #include "gpu/ols/find.h"
 
@@ -35,7 +36,7 @@ template <typename Value> __device__ static auto scales_of(const lw_series &s, i
 {
     const int64_t number = s.stretch > 0 && index > s.first_stretch ? (index - s.first_stretch) / s.stretch : 0;
     const int64_t row = min(number, s.last_stretch) * s.all_channels;
-    return static_cast<const RealPart<Value> *>(s.scales) + (row + s.channel + channel) * s.n_filters;
+    return static_cast<const RealPart<Value> *>(s.scales) + (row + s.channel + channel) * s.pitch;
 }
 
 /* Return the place of output o of a channel in a plane of `count` outputs per channel. */
@@ -57,8 +58,8 @@ template <typename Value> __global__ void find_crossings(lw_series s, lw_crossin
         const int64_t channel = is_slow ? in_plane % s.n_channels : in_plane / s.count;
         const int64_t index = s.first + (is_slow ? in_plane / s.n_channels : in_plane % s.count);
         const Value y = values_of<Value>(s)[filter * plane + in_plane];
-        if (index >= table.first && index < table.end && crosses(y, scales_of<Value>(s, channel, index)[filter]) &&
-            has_sign(table.sign, real_of(y)))
+        if (index >= table.first && index < table.end &&
+            crosses(y, scales_of<Value>(s, channel, index)[s.first_filter + filter]) && has_sign(table.sign, real_of(y)))
             append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel + channel, filter, y);
     }
 }
@@ -77,43 +78,79 @@ cudaError_t lw_cuda_find_crossings(const struct lw_series *series, const struct 
 
 /* ---- the best filter ----------------------------------------------------------------------------------------------- */
 
-template <typename Value>
-__global__ void find_best(lw_series s, int64_t first, int64_t count, Value *values, int32_t *filters)
+/* Call each(place, channel, output) for places at .. at + n - 1 of the best outputs. */
+template <typename Each> __device__ static void for_places(const lw_series &s, int64_t count, int64_t at, int64_t n, Each each)
 {
-    const int64_t plane = s.n_channels * s.count, n = s.n_channels * count, stride = int64_t(gridDim.x) * block_threads;
-    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
+    const int64_t stride = int64_t(gridDim.x) * block_threads;
+    for (int64_t i = at + int64_t(blockIdx.x) * block_threads + threadIdx.x; i < at + n; i += stride) {
         const bool is_slow = s.layout == LW_TIME_SLOW;
-        const int64_t channel = is_slow ? i % s.n_channels : i / count, o = is_slow ? i / s.n_channels : i % count;
-        const Value *const y = values_of<Value>(s) + place_of(s, channel, first - s.first + o, s.count);
-        const auto *const scales = scales_of<Value>(s, channel, first + o);
-        Value best = not_a_number<Value>();
-        double strongest = -CUDART_INF;
-        int32_t number = -1;
-        for (int filter = 0; filter < s.n_filters; filter++) {
-            const Value value = y[filter * plane];
-            const double strength = strength_of(value, scales[filter], s.sign);
-            if (strength > strongest) {
-                strongest = strength;
-                best = value;
-                number = filter;
-            }
-        }
-        values[i] = best;
-        filters[i] = number;
+        each(i, is_slow ? i % s.n_channels : i / count, is_slow ? i / s.n_channels : i % count);
     }
 }
 
-cudaError_t lw_cuda_find_best(const struct lw_series *series, int64_t first, int64_t count, void *values, int32_t *filters,
+template <typename Value> __global__ void find_best(lw_series s, lw_best_outputs b, bool goes_on)
+{
+    Value *const best = static_cast<Value *>(b.values);
+    for_places(s, b.count, 0, s.n_channels * b.count, [&](int64_t place, int64_t channel, int64_t o) {
+        const Value *const y = values_of<Value>(s) + place_of(s, channel, b.first - s.first + o, s.count);
+        const auto *const scales = scales_of<Value>(s, channel, b.first + o);
+        keep_best(best + place, b.filters + place, goes_on, y, s.n_channels * s.count, scales, s.first_filter, s.n_filters, s.sign);
+    });
+}
+
+/* Return whether kernels find y stronger than x. The common power of two makes the larger of complex outputs about 1. */
+template <typename Value, typename Real>
+__device__ static bool beats(Value y, Real scale, Value x, Real its_scale, enum lw_sign sign)
+{
+    if constexpr (sizeof(Value) == sizeof(Real))
+        return compared(y, scale, sign) > compared(x, its_scale, sign);
+    else {
+        const int size = exponent_of(max(size_of(y.x), size_of(y.y))) + exponent_of(scale),
+                  its_size = exponent_of(max(size_of(x.x), size_of(x.y))) + exponent_of(its_scale), power = -max(size, its_size);
+        return compared(y, SplitScale<Real>(ldexp(scale, power))) > compared(x, SplitScale<Real>(ldexp(its_scale, power)));
+    }
+}
+
+template <typename Value>
+__global__ void join_best(lw_series s, bool by_kernels, lw_best_outputs b, int64_t at, int64_t n, const Value *later,
+                          const int32_t *filters)
+{
+    Value *const best = static_cast<Value *>(b.values);
+    for_places(s, b.count, at, n, [&](int64_t place, int64_t channel, int64_t o) {
+        const auto *const scales = scales_of<Value>(s, channel, b.first + o);
+        const Value y = later[place - at], x = best[place];
+        const int filter = filters[place - at], its = b.filters[place];
+        if (filter < 0 || (its >= 0 && !(by_kernels ? beats(y, scales[filter], x, scales[its], s.sign)
+                                                    : strength_of(y, scales[filter], s.sign) >
+                                                          strength_of(x, scales[its], s.sign))))
+            return;
+        best[place] = y;
+        b.filters[place] = filter;
+    });
+}
+
+cudaError_t lw_cuda_find_best(const struct lw_series *series, const struct lw_best_outputs *best, bool goes_on,
                               cudaStream_t stream)
 {
     const lw_series s = *series;
-    const int64_t n = s.n_channels * count;
+    const lw_best_outputs b = *best;
+    const int64_t n = s.n_channels * b.count;
     if (n <= 0)
         return cudaSuccess;
     return launch(s, [=](auto value) {
+        find_best<decltype(value)><<<blocks_for(n, block_threads), block_threads, 0, stream>>>(s, b, goes_on);
+    });
+}
+
+cudaError_t lw_cuda_join_best(const struct lw_series *series, bool by_kernels, const struct lw_best_outputs *best, int64_t at,
+                              int64_t n, const void *values, const int32_t *filters, cudaStream_t stream)
+{
+    const lw_series s = *series;
+    const lw_best_outputs b = *best;
+    return launch(s, [=](auto value) {
         using Value = decltype(value);
-        Value *const to = static_cast<Value *>(values);
-        find_best<<<blocks_for(n, block_threads), block_threads, 0, stream>>>(s, first, count, to, filters);
+        const Value *const later = static_cast<const Value *>(values);
+        join_best<<<blocks_for(n, block_threads), block_threads, 0, stream>>>(s, by_kernels, b, at, n, later, filters);
     });
 }
 

@@ -15,11 +15,13 @@ struct lw_series {
     enum lw_precision precision;
     enum lw_layout layout;
     bool is_complex;
-    int n_filters;
+    int n_filters;                  /* filters that are searched, planes of `values` */
     int64_t count, n_channels;
     int64_t first;                  /* axis index of the first output */
     int64_t channel;                /* number of the first channel in the data set */
-    const void *scales;             /* device, [stretches][all_channels][n_filters], see lw_ols_scales */
+    const void *scales;             /* device, [stretches][all_channels][pitch], see lw_ols_scales */
+    int64_t pitch;
+    int first_filter;               /* place of filter 0 in a row of the scales; best filter: its number in the bank */
     int64_t stretch;                /* outputs of a stretch; 0: one stretch covers the axis */
     int64_t first_stretch;          /* axis index at which stretch 0 begins, see signal/search.h */
     int64_t last_stretch;           /* number of the last stretch */
@@ -40,11 +42,23 @@ struct lw_crossings {
 /** Enqueue the appending of all outputs y with |y| scale >= 1, and perhaps of some just below: lw_peaks_pick tests exactly. */
 cudaError_t lw_cuda_find_crossings(const struct lw_series *series, const struct lw_crossings *table, cudaStream_t stream);
 
-/** Enqueue the search for the best filter at `count` outputs of each channel, from output `first` of the axis on.
- * @param values   outputs of the best filters, [n_channels][count] or [count][n_channels], real or complex as the series
- * @param filters  numbers of the best filters, laid out as `values`; -1 where all outputs are NaN or have scale 0 */
-cudaError_t lw_cuda_find_best(const struct lw_series *series, int64_t first, int64_t count, void *values, int32_t *filters,
+/* The best outputs of a block. Its places are [n_channels][count] or [count][n_channels]. */
+struct lw_best_outputs {
+    void *values;                   /* device; outputs of the best filters, real or complex as the series */
+    int32_t *filters;               /* device; their numbers in the bank; -1: all outputs are NaN or have no scale */
+    int64_t first, count;           /* axis index of the first output; outputs of each channel */
+};
+
+/** Enqueue the search for the best filter. @param goes_on  the best outputs of earlier filters count, too */
+cudaError_t lw_cuda_find_best(const struct lw_series *series, const struct lw_best_outputs *best, bool goes_on,
                               cudaStream_t stream);
+
+/** Enqueue the comparison of n places of the best outputs, from place `at` on, with those of later filters, which replace weaker
+ * ones. Of the series, only the layout and the scales count.
+ * @param by_kernels       compare as kernels do that search their own outputs
+ * @param values, filters  device: best outputs of the later filters */
+cudaError_t lw_cuda_join_best(const struct lw_series *series, bool by_kernels, const struct lw_best_outputs *best, int64_t at,
+                              int64_t n, const void *values, const int32_t *filters, cudaStream_t stream);
 
 /* Statistics of the blocks first .. first + count - 1 of the axis. A block here is `every` outputs of one channel and filter. */
 struct lw_statistics {

@@ -147,7 +147,6 @@ static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_r
     ols->weights = lw_arena_take(&arena, (int64_t)lw_cuda_post_weights_bytes(spec));
     ols->ends = lw_arena_take(&arena, ends_bytes(spec));
     ols->scales = lw_arena_take(&arena, lw_ols_scales_bytes(spec));
-    ols->strengths = lw_arena_take(&arena, lw_ols_strengths_bytes(spec));
     ols->filling = lw_arena_take(&arena, keeps_filler(spec) ? lw_filler_bytes(resolved, &spec->ols, 0) : 0);
     return arena.used;
 }
@@ -261,22 +260,20 @@ static int fill_weights(const struct lw_op_spec *spec, const struct lw_ols_state
     return rc;
 }
 
-/* Fill the scales and the strengths of the filters that are held. */
+/* Fill the scales. */
 static int fill_scales(const struct lw_op *op, struct lw_ols_state *ols, const struct lw_ols_part *part, cudaStream_t stream,
                        struct lw_error *err)
 {
     const struct lw_op_spec *const spec = &op->spec;
     const int64_t bytes = lw_ols_scales_bytes(spec);
-    const char *const what = "copying the noise to the device";
-    int rc = LW_OK;
+    ols->first = lw_search_products(&spec->ols.search) & LW_BEST ? part->first : 0;
+    ols->n_held = part->n;
     if (bytes == 0)
         return LW_OK;
     if (!ols->host_scales && !(ols->host_scales = lw_alloc((size_t)bytes, "the noise", err)))
         return LW_ESYSTEM;
-    lw_ols_scales(spec, part, ols->host_scales);
-    rc = lw_cuda_upload(ols->scales, ols->host_scales, bytes, stream, what, err);
-    if (!rc && lw_ols_strengths_bytes(spec) > 0 && !(rc = lw_ols_strengths(spec, part, op->threads, ols->host_scales, err)))
-        rc = lw_cuda_upload(ols->strengths, ols->host_scales, bytes, stream, what, err);
+    int rc = lw_ols_scales(spec, part, ols->host_scales, err);
+    rc = rc ? rc : lw_cuda_upload(ols->scales, ols->host_scales, bytes, stream, "copying the noise to the device", err);
     if (!ols->filler) {
         lw_free(ols->host_scales);
         ols->host_scales = NULL;
@@ -567,5 +564,5 @@ static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, 
 
 const struct lw_cuda_op_ops lw_cuda_op_ols = {
     .plan = plan_ols, .measure = measure, .create = create, .fill = fill, .destroy = destroy, .enqueue = enqueue,
-    .must_repeat = must_repeat, .repeat = repeat, .again = enqueue_again,
+    .must_repeat = must_repeat, .repeat = repeat, .again = enqueue_again, .join_best = lw_ols_join_best,
 };

@@ -14,10 +14,11 @@
 
 struct lw_ols_state {
     struct lw_ols_resolved resolved;
-    void *memory;                   /* device: the kernel's bank or the long path's memory; then the next four, and `filling` */
+    void *memory;                   /* device: the kernel's bank or the long path's memory, then what the pointers below point to */
     void *weights;                  /* weights of the interpolation (struct lw_post_args) */
     void *ends;                     /* filters for the axis' two ends (struct lw_ends), if a derivative is folded into the taps */
-    void *scales, *strengths;       /* scales of a search, see lw_ols_scales and lw_ols_strengths */
+    void *scales;                   /* scales of a search, see lw_ols_scales */
+    int first, n_held;              /* place of the first filter that is held in a row of scales; filters that are held */
     struct lw_post_args post;       /* arguments of --post that all blocks share */
     struct lw_long_ols *long_ols;   /* the long path; NULL if a kernel filters */
     struct lw_filler *filler;       /* takes other filters later (lw_engine_ops.op_fill), in `filling`; NULL: these filters stay */
@@ -53,18 +54,12 @@ int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, con
 
 /* ---- search.c ---- */
 
-/** Return the bytes of the scales for crossings, [stretches][n_channels][n_filters] reals of the computing precision. */
+/** Return the bytes of a search's scales, rows of reals of the computing precision for each stretch and channel; write them to host
+ * memory. A scale is 1 / (threshold sigma), and NaN where sigma is 0 or there is no filter. A row has the filters that are held.
+ * For the best filter it has the whole bank, and then a power of two: that of complex outputs, see gpu/device/search.cuh. */
+int64_t lw_ols_scales_pitch(const struct lw_op_spec *spec);
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
-
-/** Write the scales for crossings to host memory: 1 / (threshold sigma), and 0 where sigma is 0 or there is no filter. */
-void lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales);
-
-/** Return the bytes of the strengths, 0 if the best filter is not wanted; write the strengths to host memory. These scales for the
- * best filter are laid out as those for crossings: 1 / sigma, times a factor for each stretch and channel that makes the largest
- * product of a strength and its filter's norm 1. They are negative where negative outputs are sought, and NaN where sigma is 0. */
-int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec);
-int lw_ols_strengths(const struct lw_op_spec *spec, const struct lw_ols_part *part, struct lw_pool *threads, void *strengths,
-                     struct lw_error *err);
+int lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales, struct lw_error *err);
 
 /** Return whether a filtering kernel may do the search itself. Block statistics need the stored series. */
 bool lw_ols_may_find(const struct lw_op_spec *spec);
@@ -75,6 +70,10 @@ int64_t lw_ols_search_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
 /** Enqueue the search in one block.
  * @param memory  part of the slot's work memory, lw_ols_search_bytes long; not used if a filtering kernel does the search itself */
 int lw_ols_search(const struct lw_op *op, const struct lw_cuda_op_block *work, void *memory, struct lw_error *err);
+
+/** Enqueue the comparison of a block's best outputs with others: lw_cuda_op_ops.join_best. */
+int lw_ols_join_best(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t n, const void *values,
+                     const int32_t *filters, struct lw_error *err);
 
 /** Enqueue the search for the crossings of a part of a block. The block's input must still be on the device. */
 int lw_ols_search_again(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, void *memory,

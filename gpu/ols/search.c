@@ -5,6 +5,7 @@
  * outputs and their neighbours on the axis. The kernels of gpu/ols/find.h search it there. */
 #include "base/integers.h"
 #include "base/memory.h"
+#include "design/taps.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/noise_scales.h"
@@ -14,107 +15,67 @@
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
-/* Return the number of rows of scales, n_filters each: one for each channel in each stretch of the axis. */
+static bool wants(const struct lw_op_spec *spec, unsigned products)
+{
+    return lw_search_products(&spec->ols.search) & products;
+}
+
+/* Return the number of rows of scales: one for each channel in each stretch of the axis. */
 static int64_t n_rows(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
 
-static int64_t n_scales(const struct lw_op_spec *spec) { return n_rows(spec) * spec->ols.n_filters; }
+int64_t lw_ols_scales_pitch(const struct lw_op_spec *spec)
+{
+    return wants(spec, LW_BEST) ? lw_ols_bank(&spec->ols) + 1 : spec->ols.n_filters;
+}
 
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec)
 {
-    return lw_cuda_scales_bytes(&spec->ols.search, n_scales(spec), spec->precision);
+    return lw_cuda_scales_bytes(&spec->ols.search, n_rows(spec) * lw_ols_scales_pitch(spec), spec->precision);
 }
 
-int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec)
-{
-    return lw_search_products(&spec->ols.search) & LW_BEST ? lw_ols_scales_bytes(spec) : 0;
-}
-
-/* Return the scale for crossings of a filter that is held, in a row; 0 if there is no such filter. */
+/* Return the scale of a filter of the bank in a row; NaN: there is no such filter. */
 static double scale_at(const struct lw_op_spec *spec, const struct lw_ols_part *part, int64_t row, int64_t filter)
 {
     struct lw_search search = spec->ols.search;
     search.noise = part->noise;
-    return filter < part->n ? lw_cuda_scale_of(&search, row * lw_ols_bank(&spec->ols) + part->first + filter) : 0;
+    return filter < lw_ols_bank(&spec->ols) ? lw_cuda_scale_of(&search, row * lw_ols_bank(&spec->ols) + filter) : NAN;
 }
 
-void lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales)
+/* Put behind each row of scales the power of two that makes the largest product of a scale and its filter's norm about 1. */
+static int put_powers(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales, struct lw_error *err)
 {
-    const int64_t n_filters = spec->ols.n_filters, n = lw_ols_scales_bytes(spec) > 0 ? n_scales(spec) : 0;
-    for (int64_t i = 0; i < n; i++)
-        lw_cuda_put_scale(spec->precision, scales, i, scale_at(spec, part, i / n_filters, i % n_filters));
-}
-
-/* The norms of filters, which threads find: each the root of the sum of its taps' squares. */
-struct norms {
-    const struct lw_ols_part *part;
-    int64_t n_taps;
-    double *values;
-};
-
-enum { TAPS_AT_ONCE = 512 };
-
-/* Return the largest part of a filter's taps, or the sum of the squares of their parts after a division by `scale`, if that is > 0.
- * The taps' order does not matter, so that they are read as they are stored. */
-static double sum_taps(const struct norms *norms, int64_t filter, double scale)
-{
-    const struct lw_stored_taps *const taps = &norms->part->taps;
-    const int parts = taps->type.is_complex ? 2 : 1;
-    double numbers[2 * TAPS_AT_ONCE], result = 0;
-    for (int64_t first = 0; first < norms->n_taps; first += TAPS_AT_ONCE) {
-        const int64_t n = lw_min64(norms->n_taps - first, TAPS_AT_ONCE);
-        lw_type_numbers(taps->type, lw_stored_from(taps, 1, filter * norms->n_taps + first).data, n * parts, numbers);
-        for (int64_t i = 0; i < n * parts; i++)
-            result = scale > 0 ? result + numbers[i] / scale * (numbers[i] / scale) : fmax(result, fabs(numbers[i]));
-    }
-    return result;
-}
-
-static int find_norm(void *context, int64_t filter, int thread, struct lw_error *err)
-{
-    const struct norms *const norms = context;
-    const double largest = sum_taps(norms, filter, 0);
-    (void)thread, (void)err;
-    norms->values[filter] = largest > 0 ? largest * sqrt(sum_taps(norms, filter, largest)) : 0;
-    return LW_OK;
-}
-
-static void put_strengths(const struct lw_op_spec *spec, const struct lw_ols_part *part, const double *norms, int64_t row,
-                          void *strengths)
-{
-    const int64_t n_filters = spec->ols.n_filters;
-    double strongest = 0;
-    for (int64_t f = 0; f < part->n; f++)
-        strongest = fmax(strongest, scale_at(spec, part, row, f) * norms[f]);
-    for (int64_t f = 0; f < n_filters; f++) {
-        const double scale = scale_at(spec, part, row, f), strength = scale / (strongest > 0 ? strongest : 1);
-        lw_cuda_put_scale(spec->precision, strengths, row * n_filters + f,
-                          scale == 0 ? NAN : spec->ols.search.sign == LW_SIGN_NEGATIVE ? -strength : strength);
-    }
-}
-
-int lw_ols_strengths(const struct lw_op_spec *spec, const struct lw_ols_part *part, struct lw_pool *threads, void *strengths,
-                     struct lw_error *err)
-{
-    if (lw_ols_strengths_bytes(spec) == 0)
-        return LW_OK;
-    double *const values = lw_alloc_array(part->n, sizeof *values, "the filters' norms", err);
-    if (!values)
+    const int64_t values = spec->ols.n_taps * (spec->ols.taps_complex ? 2 : 1), rows = n_rows(spec);
+    const int most = spec->precision == LW_SINGLE ? 120 : 1000;
+    double *const taps = lw_alloc_array(values + rows, sizeof *taps, "the filters' norms", err), *const largest = taps + values;
+    if (!taps)
         return LW_ESYSTEM;
-    struct norms norms = {part, spec->ols.n_taps, values};
-    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = part->n, .work = find_norm, .context = &norms};
-    lw_pool_start(threads, &batch);
-    lw_pool_wait(threads, &batch, NULL);
-    for (int64_t row = 0; row < n_rows(spec); row++)
-        put_strengths(spec, part, values, row, strengths);
-    lw_free(values);
+    for (int f = 0; f < part->n; f++) {
+        lw_stored_filter(&part->taps, spec->ols.n_taps, f, taps);
+        const double norm = sqrt(lw_taps_energy(taps, values));
+        for (int64_t row = 0; row < rows; row++)
+            largest[row] = fmax(largest[row], scale_at(spec, part, row, part->first + f) * norm);
+    }
+    for (int64_t row = 0; row < rows; row++)
+        lw_cuda_put_scale(spec->precision, scales, (row + 1) * lw_ols_scales_pitch(spec) - 1,
+                          ldexp(1, largest[row] > 0 ? (int)lw_max64(-most, lw_min64(most, -ilogb(largest[row]))) : 0));
+    lw_free(taps);
     return LW_OK;
+}
+
+int lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales, struct lw_error *err)
+{
+    const int64_t n = lw_ols_scales_pitch(spec), first = wants(spec, LW_BEST) ? 0 : part->first;
+    for (int64_t i = 0; i < n_rows(spec) * n; i++)
+        lw_cuda_put_scale(spec->precision, scales, i, scale_at(spec, part, i / n, first + i % n));
+    const bool has_powers = wants(spec, LW_BEST) && lw_ols_may_find(spec) && lw_op_is_complex(spec);
+    return has_powers ? put_powers(spec, part, scales, err) : LW_OK;
 }
 
 /* ---- search in the stored series ------------------------------------------------------------------------------------- */
 
 bool lw_ols_may_find(const struct lw_op_spec *spec)
 {
-    return lw_search_is_needed(&spec->ols.search) && !(lw_search_products(&spec->ols.search) & LW_BLOCKS);
+    return lw_search_is_needed(&spec->ols.search) && !wants(spec, LW_BLOCKS);
 }
 
 int64_t lw_ols_search_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
@@ -137,10 +98,12 @@ static struct lw_ols_piece piece_of(const struct lw_op *op, const struct lw_bloc
 static struct lw_series series_of(const struct lw_op *op, const struct lw_block *block, const struct lw_ols_piece *piece,
                                   const void *values)
 {
+    const struct lw_ols_state *const ols = op->state;
     return (struct lw_series){
         .values = values, .precision = op->spec.precision, .layout = op->spec.layout, .is_complex = op->spec.output.is_complex,
-        .n_filters = op->spec.ols.n_filters, .count = piece->count, .n_channels = piece->n_channels, .first = piece->first,
-        .channel = block->channel + piece->channel, .scales = ((const struct lw_ols_state *)op->state)->scales,
+        .n_filters = ols->n_held, .count = piece->count, .n_channels = piece->n_channels, .first = piece->first,
+        .channel = block->channel + piece->channel, .scales = ols->scales,
+        .pitch = lw_ols_scales_pitch(&op->spec), .first_filter = ols->first,
         .stretch = op->spec.ols.search.stretch, .first_stretch = op->spec.ols.search.first_stretch,
         .last_stretch = lw_search_stretches(&op->spec.ols.search) - 1, .all_channels = op->spec.n_channels,
         .sign = op->spec.ols.search.sign,
@@ -161,16 +124,23 @@ static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda
     const int64_t cluster = op->spec.ols.search.cluster;
     return (struct lw_crossings){
         .rows = work->products[product], .most_rows = work->most_rows[product], .n_rows = &work->report->n_rows,
-        .first = first - cluster, .end = end + cluster, .end_filter = op->spec.ols.n_filters, .sign = op->spec.ols.search.sign,
+        .first = first - cluster, .end = end + cluster, .end_filter = ((const struct lw_ols_state *)op->state)->n_held,
+        .sign = op->spec.ols.search.sign,
     };
 }
-
-static bool wants(const struct lw_op *op, unsigned products) { return lw_search_products(&op->spec.ols.search) & products; }
 
 static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *work, enum lw_op_product_kind kind)
 {
     const int product = lw_op_find_product(&op->plan, kind);
     return product < 0 ? NULL : work->products[product];
+}
+
+static struct lw_best_outputs best_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
+{
+    return (struct lw_best_outputs){
+        .values = product_of(op, work, LW_OP_BEST_VALUE), .filters = product_of(op, work, LW_OP_BEST_FILTER),
+        .first = work->block.first, .count = work->block.count,
+    };
 }
 
 static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
@@ -190,16 +160,15 @@ static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *
 {
     const struct lw_series series = series_of(op, &work->block, piece, memory);
     const int64_t first = work->block.first, count = work->block.count;
-    void *const values = product_of(op, work, LW_OP_BEST_VALUE), *const filters = product_of(op, work, LW_OP_BEST_FILTER);
+    const struct lw_best_outputs best = best_of(op, work);
     int rc = compute(op, work, piece, memory, false, err);
-    if (!rc && wants(op, LW_PEAKS)) {
+    if (!rc && wants(&op->spec, LW_PEAKS)) {
         const struct lw_crossings table = table_of(op, work, first, first + count);
         rc = lw_cuda_check(lw_cuda_find_crossings(&series, &table, work->stream), "looking for crossings", err);
     }
-    if (!rc && values)
-        rc = lw_cuda_check(lw_cuda_find_best(&series, first, count, values, filters, work->stream), "looking for the best filter",
-                           err);
-    return rc || !wants(op, LW_BLOCKS) ? rc : find_blocks(op, work, &series, err);
+    if (!rc && best.values)
+        rc = lw_cuda_check(lw_cuda_find_best(&series, &best, work->goes_on, work->stream), "looking for the best filter", err);
+    return rc || !wants(&op->spec, LW_BLOCKS) ? rc : find_blocks(op, work, &series, err);
 }
 
 /* ---- search by the kernels themselves -------------------------------------------------------------------------------- */
@@ -228,15 +197,17 @@ static struct part part_of(const struct lw_op *op, const struct lw_ols_piece *pi
     return part;
 }
 
-/* Return the arguments of the search in a part. scales: device, scales or strengths of all stretches. */
+/* Return the arguments of the search in a part. */
 static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct part *part,
-                                           const void *scales)
+                                           struct lw_crossings table)
 {
-    const int64_t first = part->stretch * op->spec.n_channels * op->spec.ols.n_filters;
+    const struct lw_ols_state *const ols = op->state;
+    const int64_t first = part->stretch * op->spec.n_channels * lw_ols_scales_pitch(&op->spec) + ols->first;
+    table.first = lw_max64(table.first, part->piece.first + part->before);
     return (struct lw_cuda_ols_search){
-        .scales = (const char *)scales + (size_t)first * (op->spec.precision == LW_SINGLE ? sizeof(float) : sizeof(double)),
-        .n_filters = op->spec.ols.n_filters, .channel = work->block.channel + part->piece.channel, .index = part->piece.first,
-        .table = {.end_filter = op->spec.ols.n_filters},
+        .scales = (const char *)ols->scales + (size_t)first * (op->spec.precision == LW_SINGLE ? sizeof(float) : sizeof(double)),
+        .pitch = lw_ols_scales_pitch(&op->spec), .first = ols->first, .goes_on = work->goes_on,
+        .channel = work->block.channel + part->piece.channel, .index = part->piece.first, .table = table,
     };
 }
 
@@ -247,9 +218,7 @@ static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_bloc
     int rc = LW_OK;
     for (int64_t end = piece->first + piece->count; end > piece->first && rc == LW_OK;) {
         const struct part part = part_of(op, piece, end);
-        struct lw_cuda_ols_search search = search_of(op, work, &part, ((const struct lw_ols_state *)op->state)->scales);
-        search.table = table;
-        search.table.first = lw_max64(table.first, part.piece.first + part.before);
+        const struct lw_cuda_ols_search search = search_of(op, work, &part, table);
         rc = lw_ols_filter(op, work, &part.piece, NULL, &search, err);
         end = part.piece.first + part.before;
     }
@@ -260,54 +229,27 @@ static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_bloc
                          "dropping crossings that are not a number", err);
 }
 
-/* The arrays of a piece's best filters, device. */
-struct best {
-    char *values, *filters;
-    size_t value_bytes;
-    int64_t count;              /* outputs of a channel */
-};
-
-/* Set all bits of the first `bytes` bytes of each of `rows` rows, which are `pitch` bytes apart. */
-static cudaError_t set_bits(void *memory, size_t pitch, size_t bytes, size_t rows, cudaStream_t stream)
-{
-    return rows == 1 ? cudaMemsetAsync(memory, 0xff, bytes, stream) : cudaMemset2DAsync(memory, pitch, 0xff, bytes, rows, stream);
-}
-
-/* Set the best values of outputs at .. at + n - 1 of each channel to NaN, and their filters to -1, by setting all bits. */
-static cudaError_t clear(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct best *best, int64_t at,
-                         int64_t n)
-{
-    const bool is_together = op->spec.layout == LW_TIME_SLOW || n == best->count;
-    const size_t width = (size_t)(is_together ? work->block.n_channels : 1),
-                 rows = is_together ? 1 : (size_t)work->block.n_channels;
-    const size_t first = (size_t)at * width, each = (size_t)n * width, pitch = (size_t)best->count, of_filter = sizeof(int32_t);
-    if (n == 0)
-        return cudaSuccess;
-    const cudaError_t status =
-        set_bits(best->values + first * best->value_bytes, pitch * best->value_bytes, each * best->value_bytes, rows, work->stream);
-    return status != cudaSuccess
-               ? status
-               : set_bits(best->filters + first * of_filter, pitch * of_filter, each * of_filter, rows, work->stream);
-}
-
-/* Enqueue the search of a piece for the best filter, from its last part to its first. A part's first segment may also write outputs
- * of the previous stretch, with wrong scales: these are cleared, and the next part writes them anew. */
+/* Enqueue the search of a piece for the best filter, part by part. All bits set are NaN, and filter -1. */
 static int launch_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                        struct lw_error *err)
 {
-    const struct best best = {product_of(op, work, LW_OP_BEST_VALUE), product_of(op, work, LW_OP_BEST_FILTER),
-                              lw_type_bytes(op->plan.products[lw_op_find_product(&op->plan, LW_OP_BEST_VALUE)].type), piece->count};
-    int rc = lw_cuda_check(clear(op, work, &best, 0, piece->count), "clearing the best filter", err);
+    const struct lw_best_outputs best = best_of(op, work);
+    const struct lw_crossings table = {.end_filter = ((const struct lw_ols_state *)op->state)->n_held,
+                                       .sign = op->spec.ols.search.sign};
+    const size_t bytes = lw_type_bytes(op->plan.products[lw_op_find_product(&op->plan, LW_OP_BEST_VALUE)].type),
+                 n = work->goes_on ? 0 : (size_t)(best.count * work->block.n_channels);
+    cudaError_t status = cudaMemsetAsync(best.values, 0xff, n * bytes, work->stream);
+    if (status == cudaSuccess)
+        status = cudaMemsetAsync(best.filters, 0xff, n * sizeof *best.filters, work->stream);
+    int rc = lw_cuda_check(status, "clearing the best filter", err);
     for (int64_t end = piece->first + piece->count; end > piece->first && rc == LW_OK;) {
         const struct part part = part_of(op, piece, end);
         const int64_t at = part.piece.first - piece->first;
-        const size_t first = (size_t)(op->spec.layout == LW_TIME_SLOW ? at * work->block.n_channels : at);
-        struct lw_cuda_ols_search search = search_of(op, work, &part, ((const struct lw_ols_state *)op->state)->strengths);
-        search.values = best.values + first * best.value_bytes;
-        search.filters = (int32_t *)(void *)(best.filters + first * sizeof(int32_t));
-        search.is_signed = op->spec.ols.search.sign != LW_SIGN_BOTH;
-        if (!(rc = lw_ols_filter(op, work, &part.piece, NULL, &search, err)))
-            rc = lw_cuda_check(clear(op, work, &best, at, part.before), "clearing the best filter", err);
+        const int64_t first = op->spec.layout == LW_TIME_SLOW ? at * work->block.n_channels : at;
+        struct lw_cuda_ols_search search = search_of(op, work, &part, table);
+        search.values = (char *)best.values + (size_t)first * bytes;
+        search.filters = best.filters + first;
+        rc = lw_ols_filter(op, work, &part.piece, NULL, &search, err);
         end = part.piece.first + part.before;
     }
     return rc;
@@ -320,13 +262,13 @@ static int search_by_kernels(const struct lw_op *op, const struct lw_cuda_op_blo
     const int64_t end = block->first + block->count;
     const struct lw_ols_piece own = piece_of(op, block, block->first, end);
     int rc = LW_OK;
-    if ((wants(op, LW_PEAKS) && (rc = launch_crossings(op, work, piece, table_of(op, work, block->first, end), err))) ||
-        (wants(op, LW_BEST) && (rc = launch_best(op, work, &own, err))) || op->spec.nan == LW_NAN_ZERO)
+    if ((wants(&op->spec, LW_PEAKS) && (rc = launch_crossings(op, work, piece, table_of(op, work, block->first, end), err))) ||
+        (wants(&op->spec, LW_BEST) && (rc = launch_best(op, work, &own, err))) || op->spec.nan == LW_NAN_ZERO)
         return rc;
     /* Report samples that are not finite, and mark the best values of spoilt outputs. */
     struct lw_repair repair = lw_ols_repair(op, work, &own, product_of(op, work, LW_OP_BEST_VALUE));
     repair.filters = product_of(op, work, LW_OP_BEST_FILTER);
-    repair.n_planes = wants(op, LW_BEST) ? 1 : 0;
+    repair.n_planes = wants(&op->spec, LW_BEST) ? 1 : 0;
     return lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "marking outputs that are not a number", err);
 }
 
@@ -357,4 +299,15 @@ int lw_ols_search_again(const struct lw_op *op, const struct lw_cuda_op_block *w
     const struct lw_series series = series_of(op, &work->block, &piece, memory);
     const int rc = compute(op, work, &piece, memory, true, err);
     return rc ? rc : lw_cuda_check(lw_cuda_find_crossings(&series, &table, work->stream), "looking for crossings", err);
+}
+
+int lw_ols_join_best(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t n, const void *values,
+                     const int32_t *filters, struct lw_error *err)
+{
+    const struct lw_block *const block = &work->block;
+    const struct lw_ols_piece piece = piece_of(op, block, block->first, block->first + block->count);
+    const struct lw_series series = series_of(op, block, &piece, NULL);
+    const struct lw_best_outputs best = best_of(op, work);
+    return lw_cuda_check(lw_cuda_join_best(&series, finds(op), &best, first, n, values, filters, work->stream),
+                         "comparing the best filters of ranks", err);
 }

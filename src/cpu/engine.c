@@ -113,9 +113,12 @@ static int op_fill(struct lw_op *op, const struct lw_ols_part *part, struct lw_e
     return op->ops->fill(op->state, part, err);
 }
 
-static void join_best(struct lw_op *op, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters)
+static int join_best(struct lw_op *op, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters,
+                     struct lw_error *err)
 {
+    (void)err;
     op->ops->join_best(op->state, slot, first, n, values, filters);
+    return LW_OK;
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
@@ -208,7 +211,6 @@ static void architecture(const struct lw_engine *engine, char *text, size_t size
 
 static const struct lw_engine_ops ops = {
     .name = "cpu",
-    .recalls_best = true,
     .describe = describe,
     .architecture = architecture,
     .op_plan = op_plan,

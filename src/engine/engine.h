@@ -347,7 +347,7 @@ struct lw_slot {
     struct lw_slot_product products[LW_OP_PRODUCTS];
     struct lw_block block;      /* the block that was submitted last */
     bool goes_on;               /* set before submit: the best values and filters are those of earlier filters, and the filters that
-                                   the operation holds compete with them (lw_engine_ops.recalls_best) */
+                                   the operation holds compete with them */
 
     /* set by wait: number of non-finite own samples of the block (not of its halo); channel and own sample of the lowest */
     int64_t n_not_finite;
@@ -374,9 +374,10 @@ struct lw_sparse_pace {
     double channel, unit, most_gain;
 };
 
+#define LW_MOST_JOINED (1 << 16)
+
 struct lw_engine_ops {
     const char *name;           /* "cpu", "cuda" */
-    bool recalls_best;          /* blocks may go on with the best filter so far (struct lw_slot) */
 
     /** Describe in a line what the engine runs on: "16 threads, AVX2" or "NVIDIA H200, GPU-...". */
     void (*describe)(const struct lw_engine *engine, char *text, size_t size);
@@ -413,10 +414,11 @@ struct lw_engine_ops {
     int (*again)(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err);
 
     /** Let best outputs of other filters compete with a slot's, whose block has been waited for; at equal strength the slot's stay.
-     * NULL: the engine cannot.
-     * @param first, n  places in the slot's arrays of the best values and filters
+     * LW_ESYSTEM.
+     * @param first, n  places in the slot's arrays of the best values and filters, at most LW_MOST_JOINED of them
      * @param values, filters  [n] as in these arrays */
-    void (*join_best)(struct lw_op *op, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters);
+    int (*join_best)(struct lw_op *op, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters,
+                     struct lw_error *err);
 
     /* The sparse transform takes no blocks; each of its methods has a table of functions. */
     const struct lw_sparse_ops *sparse;         /* engine/sparse.h */

@@ -376,9 +376,8 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
     loop->flaws.loss.n_nan += slot->loss.n_nan;
     loop->report->seconds[LW_LOOP_COMPUTE] += slot->busy_seconds;
     const double start = own_clock(loop, LW_LANE_WRITE);
-    if ((rc = lw_candidates_take(loop->candidates, slot, err)))
+    if ((rc = lw_candidates_take(loop->candidates, slot, err)) || (rc = lw_best_join(loop->best, slot, err)))
         return rc;
-    lw_best_join(loop->best, slot);
     const int place = (loop->oldest_writing + loop->n_writing++) % LW_MAX_DEPTH;
     loop->writing[place].slot = slot;
     loop->writing[place].flaws = loop->flaws;

@@ -103,10 +103,10 @@ int lw_pipeline_again(struct lw_pipeline *pipeline, struct lw_slot *slot, const 
     return pipeline->engine->ops->again(pipeline->op, slot, part, err);
 }
 
-void lw_pipeline_join_best(struct lw_pipeline *pipeline, struct lw_slot *slot, int64_t first, int64_t n, const void *values,
-                           const int32_t *filters)
+int lw_pipeline_join_best(struct lw_pipeline *pipeline, struct lw_slot *slot, int64_t first, int64_t n, const void *values,
+                          const int32_t *filters, struct lw_error *err)
 {
-    pipeline->engine->ops->join_best(pipeline->op, slot, first, n, values, filters);
+    return pipeline->engine->ops->join_best(pipeline->op, slot, first, n, values, filters, err);
 }
 
 void lw_pipeline_release(struct lw_pipeline *pipeline, struct lw_slot *slot)

@@ -44,7 +44,7 @@ int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, stru
 int lw_pipeline_again(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err);
 
 /** Let best outputs of other filters compete with those of a collected slot (lw_engine_ops.join_best). */
-void lw_pipeline_join_best(struct lw_pipeline *pipeline, struct lw_slot *slot, int64_t first, int64_t n, const void *values,
-                           const int32_t *filters);
+int lw_pipeline_join_best(struct lw_pipeline *pipeline, struct lw_slot *slot, int64_t first, int64_t n, const void *values,
+                          const int32_t *filters, struct lw_error *err);
 
 void lw_pipeline_release(struct lw_pipeline *pipeline, struct lw_slot *slot);

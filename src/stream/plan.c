@@ -283,7 +283,7 @@ static bool can_part(const struct lw_plan_spec *spec)
     const struct lw_op_spec *const op = &spec->job->op;
     const bool has_best = lw_search_products(&op->ols.search) & LW_BEST;
     return op->kind == LW_OP_OLS && op->ols.n_filters > 1 && spec->engine->ops->op_fill &&
-           (!has_best || (spec->engine->ops->recalls_best && spec->n_io_threads > 0));
+           (!has_best || spec->n_io_threads > 0);
 }
 
 /* Spectra for which a CPU engine takes memory, where the whole bank is used for a short signal only: it would spend more time on
@@ -314,19 +314,26 @@ static int hold(const struct lw_plan_spec *spec, struct lw_plan *plan, int64_t h
     return rc;
 }
 
-/* Hold the most filters, in groups as equal as possible, with which slots of a useful size fit the memory; if there are none, one
- * filter. @param most  filters of a rank */
+/* Hold the most filters, in groups as equal as possible, with which slots of a useful size fit the memory. Slots of half the size,
+ * which have twice the rounds, are taken where they leave room for twice the filters, and so halve the groups. If no slots fit,
+ * hold one filter. @param most  filters of a rank */
 static int hold_fewer(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
                       int64_t most, struct lw_error *err)
 {
-    int64_t fits = 1, fails = most;
+    int64_t best = 0;
     int rc = LW_OK;
-    while (rc == LW_OK && fails - fits > 1) {
-        const int64_t middle = fits + (fails - fits) / 2;
-        rc = hold(spec, plan, middle, err);
-        *(rc == LW_OK && fit_slots(spec, plan, grid, split, 0, least_slot_bytes) ? &fits : &fails) = middle;
+    for (int64_t least = least_slot_bytes; least >= least_slot_bytes / 32; least /= 2) {
+        int64_t fits = best, fails = most + 1;
+        while (rc == LW_OK && fails - fits > 1) {
+            const int64_t middle = fits + (fails - fits) / 2;
+            rc = hold(spec, plan, middle, err);
+            *(rc == LW_OK && fit_slots(spec, plan, grid, split, 0, least) ? &fits : &fails) = middle;
+        }
+        if (fits < 2 * best)
+            break;
+        best = fits;
     }
-    return rc ? rc : hold(spec, plan, lw_divide_up(most, lw_divide_up(most, fits)), err);
+    return rc ? rc : hold(spec, plan, lw_divide_up(most, lw_divide_up(most, lw_max64(1, best))), err);
 }
 
 /* Make other rounds, and use them if they are estimated to be faster by a tenth. */
@@ -364,15 +371,14 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
         .n_outputs = job->n_outputs, .unit = lw_sums_unit(job, &plan->op), .halo = plan->op.halo,
         .n_channels = job->op.n_channels, .channel_unit = plan->op.channel_unit, .n_filters = lw_op_filters(&job->op),
     };
-    const bool parts = can_part(spec), has_best = lw_search_products(lw_op_search(&job->op)) & LW_BEST;
+    const bool parts = can_part(spec);
     struct lw_grid shared = grid;
-    const bool shares = parts && (!has_best || spec->engine->ops->join_best);
-    shared.n_filters = shares ? grid.n_filters : 1;
+    shared.n_filters = parts ? grid.n_filters : 1;
     if (spec->split == LW_SPLIT_CHANNELS && job->op.kind == LW_OP_OLS && job->op.ols.stacks)
         return lw_fail(err, LW_EUSAGE, "--split channels: a stack is one channel, which ranks cannot divide: choose --split axis "
                        "or filters");
     const enum lw_split split = lw_rounds_resolve_split(&shared, lw_comm_size(spec->comm), spec->split);
-    if (split == LW_SPLIT_FILTERS && !shares)
+    if (split == LW_SPLIT_FILTERS && !parts)
         return lw_fail(err, LW_ECONFIG, "--split filters: %s: choose --split axis or channels", lw_op_filters(&job->op) == 1
                        ? "there is only one filter" : "the best filter needs all filters on each rank");
     plan->chunks = LW_CHUNKS_WHOLE;

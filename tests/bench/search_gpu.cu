@@ -48,7 +48,7 @@ static Pool make_pool()
     Pool p;
     allocate(&p.x, (COUNT + N_TAPS) * 2 * sizeof(float));
     allocate(&p.y, (size_t)N_FILTERS * COUNT * 2 * sizeof(float));
-    allocate(&p.scales, N_FILTERS * sizeof(float));
+    allocate(&p.scales, (N_FILTERS + 1) * sizeof(float));
     allocate(&p.bank, 64 << 20);
     allocate(&p.values, COUNT * 2 * sizeof(float));
     allocate(&p.filters, COUNT * sizeof(int32_t));
@@ -65,14 +65,14 @@ static Pool make_pool()
 static void set_scales(const Pool &p, const std::vector<double> &taps, bool is_complex)
 {
     const int64_t width = N_TAPS * (is_complex ? 2 : 1);
-    std::vector<float> scales(N_FILTERS);
+    std::vector<float> scales(N_FILTERS + 1, 1.0f);      /* the last is a factor of them all */
     for (int f = 0; f < N_FILTERS; ++f) {
         double energy = 0;
         for (int64_t m = 0; m < width; ++m)
             energy += taps[f * width + m] * taps[f * width + m];
         scales[f] = (float)(1 / std::sqrt(energy) / (is_complex ? 3.393 * std::sqrt(2.0) : 4.417));
     }
-    CHECK_CUDA(cudaMemcpy(p.scales, scales.data(), N_FILTERS * sizeof(float), cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaMemcpy(p.scales, scales.data(), scales.size() * sizeof(float), cudaMemcpyHostToDevice));
 }
 
 enum What { STORE, FIND, KEEP };
@@ -81,7 +81,7 @@ static void launch(const Pool &p, const lw_cuda_ols_plan &plan, What what)
 {
     lw_cuda_ols_search search = {};
     search.scales = p.scales;
-    search.n_filters = N_FILTERS;
+    search.pitch = N_FILTERS + 1;
     search.table = {p.rows, MOST_ROWS, p.n_rows, 0, COUNT, 0, N_FILTERS};
     search.values = what == KEEP ? p.values : nullptr;
     search.filters = p.filters;

@@ -126,6 +126,48 @@ static void check_model(struct lw_comm *comm)
           "one part takes %g s: %s", model.compute, err.message);
 }
 
+enum { FILTER_BYTES = 4 << 20 };
+
+static struct lw_bytes bank_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                                  int64_t count, int64_t n_channels, int depth)
+{
+    struct lw_bytes bytes = op_bytes(engine, spec, plan, count, n_channels, depth);
+    bytes.host += spec->ols.n_filters * (int64_t)FILTER_BYTES;
+    return bytes;
+}
+
+static int fill_op(struct lw_op *op, const struct lw_ols_part *part, struct lw_error *err)
+{
+    (void)op, (void)part, (void)err;
+    return LW_OK;
+}
+
+/* Filters get at least half of the memory that the smallest round leaves. */
+static void check_groups(struct lw_comm *comm, const struct lw_reader *reader)
+{
+    struct lw_engine_ops ops = fake_ops;
+    struct lw_engine engine = fake;
+    struct lw_job job;
+    struct lw_error err = {0};
+    struct lw_plan plan;
+    ops.op_bytes = bank_bytes;
+    ops.op_fill = fill_op;
+    engine.ops = &ops;
+    make_job(&job, 100000000, 1, 257, LW_TIME_FAST);
+    job.op.ols.n_filters = 64;
+    struct lw_plan_spec spec = {.comm = comm, .job = &job, .engine = &engine, .reader = reader, .split = LW_SPLIT_AXIS};
+    lw_limits_find(comm, &engine, 1 << 20, 0, &spec.limits);
+    CHECK(lw_plan_make(&spec, &plan, &err) == LW_ECONFIG, "1 MiB is enough");
+    const int64_t least = lw_comm_max(comm, smallest_bytes(&spec, plan)) + FILTER_BYTES;
+    for (int64_t more = 24 * FILTER_BYTES; more > FILTER_BYTES; more /= 2) {
+        spec.limits.host = least + more;
+        CHECK(lw_plan_make(&spec, &plan, &err) == LW_OK, "%s", err.message);
+        const int64_t held = plan.rounds.held;
+        CHECK(held >= more / FILTER_BYTES / 2 && lw_plan_host_bytes(&plan) <= spec.limits.host,
+              "%" PRId64 " filters are held in %" PRId64 " bytes beside the smallest round", held, more);
+    }
+}
+
 static void check_shapes(struct lw_comm *comm, const struct lw_reader *reader)
 {
     static const int64_t lengths[] = {1, 999, 100000, 10000000, INT64_C(3) << 31};
@@ -170,6 +212,7 @@ int main(int argc, char **argv)
     struct lw_reader *const reader = open_small_file(comm, file);
     check_shapes(comm, reader);
     check_seconds(comm, reader);
+    check_groups(comm, reader);
     check_model(comm);
     lw_reader_close(reader);
     if (lw_comm_rank(comm) == 0)

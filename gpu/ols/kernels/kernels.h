@@ -116,15 +116,16 @@ int lw_cuda_ols_put(const struct lw_cuda_ols_plan *plan, const void *values, int
 
 /* A search that a launch makes instead of storing: for the best filter if `values` is set, else for crossings. */
 struct lw_cuda_ols_search {
-    const void *scales;                 /* device: [channels of the data set][n_filters] reals of the computing precision: those of
-                                           lw_ols_scales for crossings, of lw_ols_strengths for the best filter */
-    int n_filters;                      /* filters of the bank */
+    const void *scales;                 /* device: [channels of the data set][pitch] reals of the computing precision, from the
+                                           first filter that is held on (lw_ols_scales) */
+    int64_t pitch;
+    int first;                          /* best filter: number in the bank of the first filter that is held */
+    bool goes_on;                       /* best filter: `values` and `filters` are those of other filters of the bank */
     int64_t channel, index;             /* channel in the data set, and axis index, of the block's first output */
-    struct lw_crossings table;          /* table of crossings; its range of filters counts for the best filter, too */
+    struct lw_crossings table;          /* table of crossings; best filter: its `first`, filters and sign count, too */
     void *values;                       /* device: best outputs, [n_channels][count] or [count][n_channels]; before the launch,
-                                           the caller sets all bits (NaN) */
+                                           the caller sets all bits (NaN) unless the search goes on */
     int32_t *filters;                   /* device: numbers of the best filters, laid out as `values`, with all bits set (-1) */
-    bool is_signed;                     /* real outputs are compared by y scale instead of |y| scale */
 };
 
 /* One block, or a part of it. All pointers are device memory; `output` and `bank` are 16-byte aligned. The output is packed as

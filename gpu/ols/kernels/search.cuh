@@ -6,10 +6,11 @@
  *   KeepBest        shared memory has the strength of each output's best filter so far: E values per thread, in 16-byte accesses
  *                   of adjacent words. A stronger output is written to the arrays with its filter's number; the arrays begin as
  *                   NaN and -1. One block must process all filters of a segment. (Keeping the numbers in shared memory until all
- *                   filters are done took 6% longer.)
+ *                   filters are done took 6% longer.) A search that goes on begins with the strengths of what the arrays hold
  *
  * Outputs may have any size. FindCrossings: if a scale's square might overflow or underflow, all outputs are tested one by one.
- * KeepBest: complex outputs are divided by the largest value of the segment's spectrum before they are squared. */
+ * KeepBest: complex outputs are divided by the size of the segment's spectrum, and by that of the filters, before they are squared.
+ * Both are powers of two, so that the order of two outputs does not depend on the filters that are searched together. */
 #pragma once
 
 #include "gpu/device/search.cuh"
@@ -59,11 +60,8 @@ template <bool PAIRED> LW_DEVICE SearchPlace search_place(const OlsArgs &a, cons
 
 template <class Real> LW_DEVICE Real scale_at(const OlsArgs &a, int64_t channel, int f)
 {
-    return __ldg((const Real *)a.search.scales + channel * a.search.n_filters + a.search.table.filter + f);
+    return __ldg((const Real *)a.search.scales + channel * a.search.pitch + a.search.table.filter + f);
 }
-
-LW_DEVICE float size_of(float x) { return fabsf(x); }
-LW_DEVICE double size_of(double x) { return fabs(x); }
 
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
@@ -230,23 +228,51 @@ template <class F> LW_DEVICE typename F::Real largest_part(const typename F::C (
     return largest;
 }
 
-/* Return the factor of strengths that keeps squares of complex outputs in range. kept: the segment's spectrum. */
+/* Return the power of two that keeps squares of complex outputs in range. kept: the segment's spectrum. */
 template <class F, bool PAIRED>
-LW_DEVICE typename F::Real strength_factor(const typename F::C (&kept)[F::E], typename F::C *shared, int t)
+LW_DEVICE typename F::Real strength_factor(const typename F::C (&kept)[F::E], typename F::C *shared, const OlsArgs &a,
+                                           int64_t channel, int t)
 {
     using Real = typename F::Real;
     if (PAIRED)
         return 1;
-    const Real least = sizeof(Real) == 4 ? (Real)1e-36 : (Real)1e-300;
-    return 1 / max(least, largest_part<F>(kept, shared, t));
+    const Real power = __ldg((const Real *)a.search.scales + (channel + 1) * a.search.pitch - a.search.first - 1);
+    return power * (Real)ldexp((Real)1, -exponent_of(largest_part<F>(kept, shared, t)));
 }
 
-/* Initialise the strengths: -infinity, or +infinity where no output is wanted, since nothing is stronger. */
+/* Set the strengths of the outputs that the arrays hold. Each thread sets its own. */
 template <class F, bool PAIRED>
-LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, const SearchPlace &s, int t)
+LW_DEVICE void recall_strengths(typename F::Real *strengths, const OlsArgs &a, const SearchPlace &s, typename F::Real factor,
+                                int64_t pitch, int t)
+{
+    using Real = typename F::Real;
+    constexpr int EACH = Strengths<Real>::N;
+#pragma unroll
+    for (int part = 0; part < (PAIRED ? 2 : 1); ++part)
+#pragma unroll 1
+        for (int m = 0; m < F::E; ++m) {
+            const int i = F::T * m + t - a.discard;
+            const int64_t at = s.output[part] + i * pitch;
+            if (i < 0 || i >= s.want[part] || s.index[part] + i < a.search.table.first || a.search.filters[at] < 0)
+                continue;
+            const Real scale = factor * scale_at<Real>(a, s.channel[part], a.search.filters[at] - a.search.first);
+            Real *const to = strengths + part * F::N + F::T * (m / EACH * EACH) + t * EACH + m % EACH;
+            if constexpr (PAIRED)
+                *to = compared(((const Real *)a.search.values)[at], scale, a.search.table.sign);
+            else
+                *to = compared(((const typename F::C *)a.search.values)[at], SplitScale<Real>(scale));
+        }
+}
+
+/* Initialise the strengths: those of earlier filters' outputs, else -infinity; +infinity where no output is wanted, since nothing
+ * is stronger. */
+template <class F, bool PAIRED>
+LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, const SearchPlace &s, typename F::Real factor,
+                               int64_t pitch, int t)
 {
     using Real = typename F::Real;
     using Vector = Strengths<Real>;
+    const int from[2] = {clamp_to(a.search.table.first - s.index[0], F::N), clamp_to(a.search.table.first - s.index[1], F::N)};
 #pragma unroll
     for (int part = 0; part < (PAIRED ? 2 : 1); ++part)
 #pragma unroll
@@ -255,10 +281,12 @@ LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, co
 #pragma unroll
             for (int j = 0; j < Vector::N; ++j) {
                 const int i = F::T * (m + j) + t - a.discard;
-                v.s[j] = (Real)(i >= 0 && i < s.want[part] ? -CUDART_INF : CUDART_INF);
+                v.s[j] = (Real)(i >= from[part] && i < s.want[part] ? -CUDART_INF : CUDART_INF);
             }
             *(Vector *)(strengths + part * F::N + F::T * m + t * Vector::N) = v;
         }
+    if (a.search.goes_on)
+        recall_strengths<F, PAIRED>(strengths, a, s, factor, pitch, t);
 }
 
 /* Replace the best output so far, whose strength is `before`, by y of filter f if `strength` is larger. */
@@ -293,12 +321,14 @@ LW_DEVICE auto best_place(const OlsArgs &a, const SearchPlace &s, typename F::Re
     return place;
 }
 
-/* Compare the complex outputs v (re and im swapped) of filter f with the best so far. SQUARED: `scale` is already squared, and no
- * square leaves its range. The strengths of the next rows are loaded before the branch, which hides their latency. */
-template <class F, bool SQUARED, class C, class Real>
-LW_DEVICE void improve_complex(const C (&v)[F::E], const BestPlace<C, Real> &place, Real scale, int discard, int f)
+/* Compare the complex outputs v (re and im swapped) of filter f with the best so far. IS_SAFE: the scale's power is 1. The
+ * strengths of the next rows are loaded before the branch, which hides their latency. */
+template <class F, bool IS_SAFE, class C, class Real>
+LW_DEVICE void improve_complex(const C (&v)[F::E], const BestPlace<C, Real> &place, SplitScale<Real> scale, int discard, int f)
 {
     using Vector = Strengths<Real>;
+    if (IS_SAFE)
+        scale.power = 1;
     Vector next = *(const Vector *)place.strengths;
 #pragma unroll
     for (int m = 0; m < F::E; m += Vector::N) {
@@ -311,7 +341,7 @@ LW_DEVICE void improve_complex(const C (&v)[F::E], const BestPlace<C, Real> &pla
         for (int j = 0; j < Vector::N; ++j) {
             const int64_t k = F::T * (m + j) * place.pitch;
             const C c = v[m + j];
-            const Real strength = SQUARED ? fma(c.x, c.x, c.y * c.y) * scale : scaled_square(c, scale);
+            const Real strength = compared(C{c.y, c.x}, scale);
             improve(strength, before.s[j], place.strengths + F::T * m + j, place.values[0] + k, place.numbers[0] + k, C{c.y, c.x},
                     f);
         }
@@ -343,25 +373,28 @@ LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &pla
     }
 }
 
-/* Compare all outputs of filter f with the best so far. |y| scale is about 1, and at most N. So with scales between LEAST and MOST,
- * squares stay far from the ends of their range, and the scale can be squared once, which saves a multiplication per output. */
+/* Compare all outputs of filter f with the best so far. |y| scale is about 1, and at most N. */
 template <class F, int DISCARD, bool PAIRED>
 LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths,
                             typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
 {
     using Real = typename F::Real;
-    constexpr Real LEAST = (Real)1e-12, MOST = (Real)1e12;
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
     const auto place = best_place<F, PAIRED>(a, s, strengths, pitch, discard, t);
+    f += a.search.first;
     if constexpr (PAIRED) {
-        if (a.search.is_signed)
-            improve_pair<F, true>(v, place, scale, second_scale, discard, f);
+        const Real sign = a.search.table.sign == LW_SIGN_NEGATIVE ? -1 : 1;
+        if (a.search.table.sign != LW_SIGN_BOTH)
+            improve_pair<F, true>(v, place, sign * scale, sign * second_scale, discard, f);
         else
             improve_pair<F, false>(v, place, scale, second_scale, discard, f);
-    } else if (scale >= LEAST && scale <= MOST)
-        improve_complex<F, true>(v, place, scale * scale, discard, f);
-    else
-        improve_complex<F, false>(v, place, scale, discard, f);
+    } else {
+        const SplitScale<Real> split(scale);
+        if (split.power == 1)
+            improve_complex<F, true>(v, place, split, discard, f);
+        else
+            improve_complex<F, false>(v, place, split, discard, f);
+    }
 }
 
 /* Epilogue, time fast. The strengths lie behind the team's exchange regions. */
@@ -381,8 +414,9 @@ template <class Real> struct KeepBest : Epilogue {
                          int segment_, int t)
     {
         segment = segment_;
-        factor = strength_factor<F, PAIRED>(kept, shared, t);
-        begin_strengths<F, PAIRED>(strengths_of<F>(shared), a, search_place<PAIRED>(a, p, segment), t);
+        const SearchPlace s = search_place<PAIRED>(a, p, segment);
+        factor = strength_factor<F, PAIRED>(kept, shared, a, s.channel[0], t);
+        begin_strengths<F, PAIRED>(strengths_of<F>(shared), a, s, factor, 1, t);
     }
 
     template <class F, int DISCARD, bool PAIRED>
@@ -415,8 +449,9 @@ template <class Real, bool PAIRED, int W> struct KeepBestOfChannels : ChannelEpi
     LW_DEVICE void begin(const typename F::C (&kept)[F::E], typename F::C *own, unsigned char *memory, const OlsArgs &a,
                          const TimeSlowPlace &p, int row, int group, int t)
     {
-        factor = strength_factor<F, PAIRED>(kept, own, t);
-        begin_strengths<F, PAIRED>(strengths_of<F>(memory), a, place(a, p, row, group, (int)threadIdx.x / F::T), t);
+        const SearchPlace s = place(a, p, row, group, (int)threadIdx.x / F::T);
+        factor = strength_factor<F, PAIRED>(kept, own, a, s.channel[0], t);
+        begin_strengths<F, PAIRED>(strengths_of<F>(memory), a, s, factor, a.n_channels, t);
     }
 
     template <class F, int>

@@ -28,6 +28,7 @@ def make(path):
         file["bad"] = np.where(np.arange(F * M).reshape(F, M) == 20 * M + 7, np.inf, 1).astype("f4")
         file.create_dataset("packed_bank", data=random.standard_normal((F, M)).astype(">f8"), chunks=(4, 500), compression="gzip")
         file["complex"] = (random.standard_normal((F, M)) + 1j * random.standard_normal((F, M))).astype("c8")
+        file["brief"] = (random.standard_normal((F, 301)) + 1j * random.standard_normal((F, 301))).astype("c8")
         file["mask"] = (np.arange(N) % 1500 < 300).astype("u1")
         file["series"] = random.standard_normal(N)
         file["series"].attrs["sample_rate_hz"] = 4096.0
@@ -49,6 +50,7 @@ def cases(path):
         "best": ols("slow", "bank", 0, "--products", "best,blocks", "--noise", "energy", "--blocks", "1000:max", "--split", "filters", "--sign", "negative",
                     "--checksum"),
         "strongest": ols("int16", "complex", 1, "--products", "best,peaks", "--noise", "measured", *search, "--split", "filters", "--precision", "double"),
+        "joined": ols("int16", "brief", 1, "--products", "best,peaks", "--noise", "energy", *search, "--split", "filters"),
         "thinned": ols("signal", "bank", 1, "--decimate", "16", "--post", "power", "--boundary", "wrap"),
         "whitened": ols("series", "bank", 0, "--whiten", "0.5", "--products", "peaks,filtered", "--noise", "measured", *search),
         "masked": ols("int16", "bank", 1, "--products", "peaks", *search, "--mask", f"{path}:/mask", "--masked-fraction", "0.4"),
