@@ -71,11 +71,16 @@ static bool converts_output(const struct lw_op_spec *spec)
     return spec->output.scalar != lw_conv2d_computed_scalar(spec) || thins_output(spec);
 }
 
-/* Return whether tiles search their outputs, which are not stored. */
+/* Return whether tiles search their outputs while they make them; whether these are then not stored. */
+static bool tiles_search(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
+{
+    return plan->shares_transforms && (lw_search_products(&spec->conv2d.search) & LW_PEAKS) && !lw_op_is_weighted(spec) &&
+           spec->nan != LW_NAN_INTERPOLATE;
+}
+
 static bool only_searches(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
 {
-    return plan->shares_transforms && lw_search_products(&spec->conv2d.search) == LW_PEAKS && !lw_op_is_weighted(spec) &&
-           spec->nan != LW_NAN_INTERPOLATE;
+    return tiles_search(spec, plan) && lw_search_products(&spec->conv2d.search) == LW_PEAKS;
 }
 
 static int n_parts(const struct lw_op_spec *spec) { return spec->output.is_complex ? 2 : 1; }
@@ -348,7 +353,7 @@ static int change_pixels(const struct lw_op *op, const struct task *t, const str
     return lw_cuda_check(lw_conv2d_make_pixels(&pixels, t->from->stream), "weighing pixels", err);
 }
 
-/* Convolve the changed pixels, or the input, with n kernels. @param search  NULL, or for only_searches */
+/* Convolve the changed pixels, or the input, with n kernels. @param search  NULL, or for tiles_search */
 static int convolve(const struct lw_op *op, const struct task *t, int kernel, int n, const struct lw_conv2d_search *search,
                     struct lw_error *err)
 {
@@ -465,19 +470,16 @@ static int finish(const struct lw_op *op, const struct task *t, int kernel, int6
         rc = lw_cuda_check(lw_conv2d_treat_flaws(&t->block, &flaws, t->from->stream), "treating pixels that are not finite", err);
     }
     const struct lw_conv2d_search s = search_of(op, t, kernel, b);
-    if (rc == LW_OK && s.rows)
+    if (rc == LW_OK && s.rows && !tiles_search(&op->spec, &((const struct conv2d *)op->state)->prepared.plan))
         rc = lw_cuda_check(lw_conv2d_find(&s, t->from->stream), "looking for crossings", err);
     return rc ? rc : convert_output(op, t, kernel, err);
 }
 
-/* Search the outputs of all kernels for crossings while they are made. */
-static int search_tiles(const struct lw_op *op, const struct task *t, struct lw_error *err)
+/* Make NaN the crossings that tiles found near pixels that are not finite. */
+static int spoil_crossings(const struct lw_op *op, const struct task *t, struct lw_error *err)
 {
     const struct lw_conv2d_search s = search_of(op, t, t->kernel, NULL);
     const struct lw_conv2d_flaws flaws = flaws_of(op, t, t->kernel);
-    int rc;
-    if ((rc = convolve(op, t, t->kernel, t->end_kernel - t->kernel, &s, err)) || (rc = look_at_pixels(op, t, err)))
-        return rc;
     return lw_cuda_check(lw_conv2d_spoil_crossings(&t->block, &flaws, &s, t->from->stream), "looking for crossings", err);
 }
 
@@ -498,23 +500,23 @@ static int compute(const struct lw_op *op, struct task *t, struct lw_conv2d_bloc
         rc = change_pixels(op, t, stored, err);
         t->block.input = t->work.value;
     }
-    if (rc == LW_OK && only_searches(&op->spec, plan))
-        return search_tiles(op, t, err);
+    const bool stores = !only_searches(&op->spec, plan), searches = tiles_search(&op->spec, plan);
     for (int kernel = t->kernel, n; kernel < t->end_kernel && rc == LW_OK; kernel += n) {
         n = t->end_kernel - kernel < at_a_time ? t->end_kernel - kernel : at_a_time;
         char *const to = converts_output(&op->spec) ? t->work.computed : (char *)t->from->products[0] + kernel * plane;
-        t->block.output = to;
-        rc = convolve(op, t, kernel, n, NULL, err);
+        t->block.output = stores ? to : NULL;
+        const struct lw_conv2d_search s = search_of(op, t, kernel, NULL);
+        rc = convolve(op, t, kernel, n, searches ? &s : NULL, err);
         if (rc == LW_OK && kernel == t->kernel)
             rc = look_at_pixels(op, t, err);
-        for (int i = 0; i < n && rc == LW_OK; i++) {
+        for (int i = 0; i < n && rc == LW_OK && stores; i++) {
             t->block.output = to + i * plane;
             rc = finish(op, t, kernel + i, i * plane, err);
         }
         t->block.output = to;
         rc = rc ? rc : keep_best(op, t, kernel, n, err);
     }
-    return rc;
+    return rc || !searches ? rc : spoil_crossings(op, t, err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *from, struct lw_error *err)

@@ -1,7 +1,6 @@
 /* find.cu - finds crossings in images, and the best kernel of each pixel. A warp takes 1024 neighbouring pixels of a row:
  * coalesced, one set of divisions per run. */
-#include "gpu/conv2d/launch.h"
-#include "gpu/device/search.cuh"
+#include "gpu/conv2d/window.cuh"
 
 static constexpr int block_threads = 256, warp = 32, run_columns = 1024;
 static constexpr int64_t most_blocks = 1 << 20;
@@ -18,11 +17,8 @@ LW_DEVICE void look_at(const lw_conv2d_search &s, int64_t channel, int64_t row, 
     const Value y = static_cast<const Value *>(s.image)[at];
     if (!crosses(y, scale) || !has_sign(s.sign, real_of(y)))
         return;
-    const unsigned long long place = atomicAdd(s.n_rows, 1ull);
-    const int32_t image = static_cast<int32_t>(s.channel + channel);
-    if (place < static_cast<unsigned long long>(s.most_rows))
-        s.rows[place] = lw_crossing{s.first_row + row, image, s.kernel, column, real_of(y),
-                                    HAS_ERRORS ? static_cast<const RealPart<Value> *>(s.errors)[at] : imaginary_of(y)};
+    append_crossing(s, s.kernel, channel, row, column, real_of(y),
+                    HAS_ERRORS ? static_cast<const RealPart<Value> *>(s.errors)[at] : imaginary_of(y));
 }
 
 /* Call `each(channel, row, column, scale)` for the pixels to search. */

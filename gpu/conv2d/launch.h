@@ -123,14 +123,15 @@ int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns)
 cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const struct lw_conv2d_spec *c,
                                    const double *taps, void *setup, void *bank, cudaStream_t stream);
 
-/** Return whether tiles of this size are transformed once for several kernels (bank.cuh). */
-bool lw_conv2d_tile_is_shared(int rows, int columns);
+/** Return the shared bytes of a block that transforms a tile once for several kernels (bank.cuh); 0: no block does. */
+int lw_conv2d_tile_bank_bytes(enum lw_precision precision, int rows, int columns);
 
 enum { LW_CONV2D_MOST_AT_A_TIME = 8 };
 
 /* Kernels for tiles: their banks by lw_conv2d_tile_prepare, and by which powers of two their taps were divided. */
 struct lw_conv2d_spectra {
     int n;
+    bool is_bank;                       /* a tile is transformed once for all; else n is 1 */
     int64_t plane;                      /* bytes from the outputs of a kernel to those of the next */
     const void *bank[LW_CONV2D_MOST_AT_A_TIME];
     int exponent[LW_CONV2D_MOST_AT_A_TIME];
@@ -138,9 +139,9 @@ struct lw_conv2d_spectra {
 
 struct lw_conv2d_search;
 
-/** Convolve a block by tiles; only tiles that are shared take more than one kernel.
- * @param search  for tiles that are shared: search the outputs instead of storing them; `image` and `errors` are not used, and the
- *                pixels that are not finite still count as zero. NULL: store the outputs */
+/** Convolve a block by tiles; only tiles with lw_conv2d_tile_bank_bytes take more than one kernel.
+ * @param search  for those tiles: search the outputs, and store them if the block has an output. `image` and `errors` are not used,
+ *                and the pixels that are not finite still count as zero. NULL: store the outputs */
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
                             const struct lw_conv2d_spectra *spectra, const struct lw_conv2d_search *search, cudaStream_t stream);
 

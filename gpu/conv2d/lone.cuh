@@ -1,5 +1,5 @@
 /* lone.cuh - overlap-save on tiles of 8 E x 256 real pixels, the largest that one multiprocessor holds. A block processes tile
- * after tile, and each stays in its shared memory from the first step to the last.
+ * after tile (bank.cuh), and each stays in its shared memory from the first step to the last.
  *
  *     y = IFFT(X K)[kernel_rows - 1 ..][kernel_columns - 1 ..]
  *
@@ -136,25 +136,25 @@ LW_DEVICE void fetch_region(const float4 *spectrum, float2 *region, int lane)
         copy_async((float4 *)region + m * 32 + lane, spectrum + m * 32 + lane);
 }
 
-/* Set v = v K with re and im swapped, including the first butterflies of the backward transform. */
-LW_DEVICE void multiply_region(float2 (&v)[32], const float2 *region, int lane)
+/* Set v = X K with re and im swapped, including the first butterflies of the backward transform. points(m): X[m] and X[m + 1] */
+template <class Points> LW_DEVICE void multiply_region(float2 (&v)[32], const float2 *region, int lane, Points points)
 {
     const float4 *const pairs = (const float4 *)region + lane;
     wait_for_copies();
 #pragma unroll
     for (int m = 0; m < 16; m += 2) {
-        const float4 k = pairs[m * 16], l = pairs[m * 16 + 256];
-        multiply_pair(v[m], v[m + 16], v[m], {k.x, k.y}, v[m + 16], {l.x, l.y});
-        multiply_pair(v[m + 1], v[m + 17], v[m + 1], {k.z, k.w}, v[m + 17], {l.z, l.w});
+        const float4 k = pairs[m * 16], l = pairs[m * 16 + 256], x = points(m), y = points(m + 16);
+        multiply_pair(v[m], v[m + 16], {x.x, x.y}, {k.x, k.y}, {y.x, y.y}, {l.x, l.y});
+        multiply_pair(v[m + 1], v[m + 17], {x.z, x.w}, {k.z, k.w}, {y.z, y.w}, {l.z, l.w});
     }
 }
 
-/* Do steps 2 and 3 and their reverse for one region. */
-template <class F> LW_DEVICE void lone_region(float2 *shared, const float4 *spectrum, int k1, int lane)
+/* Do steps 2 and 3 for one region, and start to copy its part of the kernel's spectrum. */
+template <class F> LW_DEVICE void lone_region_forward(float2 (&v)[32], float2 *shared, const float4 *spectrum, int k1, int lane)
 {
     float2 *const region = shared + k1 * F::REGION;
     const float2 *const roots = shared + F::POINTS, *const down = roots + F::DOWN + 4 * k1;
-    float2 v[32], across[5];
+    float2 across[5];
 #pragma unroll
     for (int i = 0; i < 32; ++i)
         v[i] = region[i * 32 + lane];
@@ -167,7 +167,14 @@ template <class F> LW_DEVICE void lone_region(float2 *shared, const float4 *spec
     for (int l = 0; l < 5; ++l)
         across[l] = roots[lane % 8 << l];
     dft<32, true>(v, across);
-    multiply_region(v, region, lane);
+}
+
+/* Do the reverse of steps 3 and 2, from the first butterflies of the way back on, which belong to the products. */
+template <class F> LW_DEVICE void lone_region_back(float2 (&v)[32], float2 *shared, int k1, int lane)
+{
+    float2 *const region = shared + k1 * F::REGION;
+    const float2 *const roots = shared + F::POINTS, *const down = roots + F::DOWN + 4 * k1;
+    float2 across[3];
     dft<32, false, true>(v, (const float2 *)nullptr);
     transpose_in_warp(v, region, lane);
 #pragma unroll
@@ -344,19 +351,22 @@ LW_DEVICE bool lone_is_fit(int largest, LoneScale *scale)
     return false;
 }
 
-/* Addresses of a task's outputs 0 .. E - 1 in one half of the tile, every fourth row; `wanted`: bit mask of existing rows. */
+/* A task's outputs 0 .. E - 1 in one half of the tile, every fourth row: the first one's address and row in the block; `wanted`: a
+ * bit for each row that exists. */
 struct LoneRows {
     char *first;
+    int64_t row;
     unsigned wanted, columns;
 };
 
-template <class F, int HALF> LW_DEVICE LoneRows lone_rows(const lw_conv2d_block &b, const Piece &p, int y0, int x)
+template <class F, int HALF> LW_DEVICE LoneRows lone_rows(const lw_conv2d_block &b, const Piece &p, char *at, int y0)
 {
-    const int first = y0 + HALF * F::R - ((int)b.kernel_rows - 1);
+    const int y = y0 + HALF * F::R, first = y - ((int)b.kernel_rows - 1);
     LoneRows rows;
-    rows.first = (char *)((float *)b.output + (p.channel * b.count + p.row + first) * b.output_columns + p.column + x);
-    rows.wanted = numbers_below((p.n_rows - first + 3) / 4) & ~numbers_below((3 - first) / 4);
     rows.columns = (unsigned)b.output_columns;
+    rows.first = advanced(at, rows.columns, (unsigned)y * (unsigned)sizeof(float));
+    rows.row = p.row + first;
+    rows.wanted = numbers_below((p.n_rows - first + 3) >> 2) & ~numbers_below((3 - first) >> 2);
     return rows;
 }
 
@@ -380,12 +390,12 @@ template <int N> LW_DEVICE void lone_store(const LoneRows &rows, int a, const fl
     }
 }
 
-/* Finish a task: the results are weighted and stored a few at a time, so that the stores do not queue up. */
-template <class F>
-LW_DEVICE void lone_finish(const float2 (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int exponent, int y0, int x)
+/* Finish a task: the results are weighted and kept a few at a time, so that stores do not queue up. keep(rows, a, out) takes the
+ * outputs a, a + 4, a + 8 .. of one half. */
+template <class F, class Keep>
+LW_DEVICE void lone_finish(const float2 (&v)[F::E], const LoneRows &upper, const LoneRows &lower, int exponent, Keep keep)
 {
     constexpr int N = F::E / 4;
-    const LoneRows upper = lone_rows<F, 0>(b, p, y0, x), lower = lone_rows<F, 1>(b, p, y0, x);
 #pragma unroll
     for (int a = 0; a < 4; ++a) {
         float2 out[N];
@@ -401,18 +411,31 @@ LW_DEVICE void lone_finish(const float2 (&v)[F::E], const lw_conv2d_block &b, co
             above[j] = out[j].y;
             below[j] = out[j].x;
         }
-        lone_store(upper, a, above);
-        lone_store(lower, a, below);
+        keep(upper, a, above);
+        keep(lower, a, below);
     }
 }
 
-/* Reverse step 1 for tile `piece`, if it exists, and load the pixels of tile `next`, if it exists, into the freed places. */
-template <class F>
-LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, bool has_aligned_pixels, const Piece &piece,
-                         int exponent, const Piece &next, float2 *shared, int t)
+/* Column of a thread's outputs in their piece, which may lie beyond it. */
+LW_DEVICE int lone_column(const lw_conv2d_block &b, const lw_conv2d_grid &g, int t)
 {
-    const LoneSource source = lone_source<F>(b, g, has_aligned_pixels, next, t);
-    const int x = t % F::COLUMNS - ((int)b.kernel_columns - 1 + g.delay_columns + g.spare_columns);
+    return t % 256 - ((int)b.kernel_columns - 1 + g.delay_columns + g.spare_columns);
+}
+
+/* Address of the output whose place would be row 0 of the tile, in a thread's column. */
+LW_DEVICE char *lone_address(const lw_conv2d_block &b, const lw_conv2d_grid &g, const Piece &p, int t)
+{
+    const int64_t line = p.channel * b.count + p.row - (b.kernel_rows - 1);
+    return (char *)((float *)b.output + line * b.output_columns + p.column + lone_column(b, g, t));
+}
+
+/* Reverse step 1 for tile `piece`, if it exists; fetch(task) starts to copy what comes next into the places that a task frees.
+ * @param at  lone_address of the piece, among the kernel's outputs */
+template <class F, class Fetch, class Keep>
+LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, const Piece &piece, char *at, int exponent,
+                         float2 *shared, int t, Fetch fetch, Keep keep)
+{
+    const int x = lone_column(b, g, t);
     const bool is_kept = piece.n_rows > 0 && x >= 0 && x < piece.n_columns, has_kept = __any_sync(0xffffffffu, is_kept);
 #pragma unroll 1
     for (int task = t; task < F::REGION; task += F::T) {
@@ -422,56 +445,12 @@ LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, bool
             for (int k1 = 0; k1 < F::E; ++k1)
                 v[k1] = shared[k1 * F::REGION + task];
         __syncwarp();
-        if (next.n_rows > 0)
-            lone_fetch<F>(b, source, shared, task);
+        fetch(task);
         if (has_kept)
             lone_columns(v);
-        if (is_kept)
-            lone_finish<F>(v, b, piece, exponent, task / F::COLUMNS, x);
-    }
-}
-
-/* The work of a launch. */
-struct LoneWork {
-    unsigned n_tiles, late_cycles;      /* late_cycles: delay of the last block after the first */
-    bool has_aligned_pixels;            /* pixels can be copied 16 bytes at a time */
-};
-
-/* A block takes tiles blockIdx.x, blockIdx.x + gridDim.x .. `bank` holds the tables, then the spectrum. */
-template <class F>
-__global__ void __launch_bounds__(F::T, 1)
-conv2d_lone(const lw_conv2d_block b, const lw_conv2d_grid g, const float2 *bank, const LoneWork work)
-{
-    extern __shared__ __align__(128) unsigned char memory[];
-    float2 *const shared = (float2 *)memory;
-    const int t = threadIdx.x;
-    unsigned tile = blockIdx.x;
-    LoneScale scale = {0, false, false};
-    Piece piece = {}, next = piece_of(b, g, spot_of(g, tile), 0);
-    if (t < F::TABLES)
-        shared[F::POINTS + t] = __ldg(bank + t);
-    pass_cycles((unsigned)((uint64_t)work.late_cycles * blockIdx.x / gridDim.x));
-#pragma unroll 1
-    for (;;) {
-        lone_turn<F>(b, g, work.has_aligned_pixels, piece, scale.exponent + b.exponent, next, shared, t);
-        if (next.n_rows == 0)
-            return;
-        if (piece.n_rows > 0)
-            scale = {0, false, false};
-        const float largest = lone_begin<F>(scale, shared, t);
-        if (!lone_is_fit(lone_exponent<F>(largest, (int *)(memory + F::REDUCE), t), &scale)) {
-            if (scale.drops && t == 0)
-                *b.not_finite = 1;
-            piece.n_rows = 0;           /* `piece` has been stored already; the tile `next` is loaded again */
-            __syncthreads();
-            continue;
+        if (is_kept) {
+            const int y0 = task / F::COLUMNS;
+            lone_finish<F>(v, lone_rows<F, 0>(b, piece, at, y0), lone_rows<F, 1>(b, piece, at, y0), exponent, keep);
         }
-#pragma unroll 1
-        for (int k1 = t / 32; k1 < F::E; k1 += F::WARPS)
-            lone_region<F>(shared, (const float4 *)(bank + F::TABLES), k1, t % 32);
-        __syncthreads();
-        tile += gridDim.x;
-        piece = next;
-        next = tile < work.n_tiles ? piece_of(b, g, spot_of(g, tile), 0) : Piece{};
     }
 }

@@ -341,13 +341,13 @@ int lw_conv2d_run(const struct lw_conv2d_prepared *p, int first, int n, const st
     int rc = LW_OK, at_a_time = 1;
     for (int k = 0; k < n && rc == LW_OK; k += at_a_time) {
         const struct lw_conv2d_kernel *const kernels = p->kernels + first + k;
-        block.output = (char *)from->output + k * plane;
+        block.output = from->output ? (char *)from->output + k * plane : NULL;
         if (p->plan.method != LW_CONV2D_TILES) {
             rc = run_kernel(p, kernels, block, stream, err);
             continue;
         }
         at_a_time = lw_conv2d_at_a_time(&p->plan, n - k);
-        struct lw_conv2d_spectra spectra = {.n = at_a_time, .plane = plane};
+        struct lw_conv2d_spectra spectra = {.n = at_a_time, .is_bank = p->plan.shares_transforms, .plane = plane};
         for (int i = 0; i < at_a_time; i++) {
             spectra.bank[i] = kernels[i].bank;
             spectra.exponent[i] = kernels[i].exponent;

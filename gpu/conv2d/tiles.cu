@@ -1,34 +1,30 @@
 #include "gpu/conv2d/bank.cuh"
-#include "gpu/conv2d/lone.cuh"
+
+/* Allow a kernel its shared memory, on devices that have as much. */
+template <class Kernel> static cudaError_t allow(Kernel kernel, int bytes)
+{
+    int device = 0, most = 0;
+    cudaError_t status = cudaGetDevice(&device);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (status != cudaSuccess || bytes > most)
+        return status;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
 
 /* A tile of S x S points: complex pixels, or 2 S rows of real ones. */
 template <class F_, int BLOCKS, bool REAL> struct Square {
     using F = F_;
     static constexpr int ROWS = REAL ? 2 * F::S : F::S, COLUMNS = F::S, POINTS = F::S * F::S, QUARTERS = REAL ? 3 : 0;
-    static constexpr int SHARED_BYTES = F::SHARED_BYTES;
-    static constexpr auto kernel = conv2d_tile<F, BLOCKS, REAL>, searching = kernel;
+    static constexpr int SHARED_BYTES = F::SHARED_BYTES, BANK_BYTES = 0;
+    static constexpr auto kernel = conv2d_tile<F, BLOCKS, REAL>;
+
+    static cudaError_t prepare() { return allow(kernel, SHARED_BYTES); }
 
     static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const lw_conv2d_spectra &spectra,
                            const lw_conv2d_search *, cudaStream_t stream)
     {
         kernel<<<static_cast<unsigned>(n), F::T, SHARED_BYTES, stream>>>(b, g, static_cast<const typename F::C *>(spectra.bank[0]));
-        return cudaGetLastError();
-    }
-};
-
-/* A tile of 2 S x S real pixels that is transformed once for several kernels. */
-template <class F_> struct Shared {
-    using F = F_;
-    static constexpr int ROWS = 2 * F::S, COLUMNS = F::S, POINTS = F::S * F::S, QUARTERS = 3;
-    static constexpr int SHARED_BYTES = TileBank<F>::SHARED_BYTES;
-    static constexpr auto kernel = conv2d_bank<TileBank<F>, false>, searching = conv2d_bank<TileBank<F>, true>;
-
-    static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const lw_conv2d_spectra &spectra,
-                           const lw_conv2d_search *search, cudaStream_t stream)
-    {
-        const auto chosen = search ? searching : kernel;
-        const lw_conv2d_search s = search ? *search : lw_conv2d_search{};
-        chosen<<<static_cast<unsigned>(n), F::T, SHARED_BYTES, stream>>>(b, g, spectra, s);
         return cudaGetLastError();
     }
 };
@@ -45,15 +41,22 @@ static bool has_aligned_pixels(const lw_conv2d_block &b, const lw_conv2d_grid &g
  * many cycles after the first. More tiles per block gain more from the delay, so it grows with their number. */
 static unsigned late_cycles(int64_t tiles) { return static_cast<unsigned>(4000 * (tiles < 6 ? tiles - 1 : 5)); }
 
-/* A tile of 8 E x 256 real pixels, which has a multiprocessor to itself. */
+/* A tile of 8 E x 256 real pixels, which has a multiprocessor to itself. Tiles with a region for each warp take several kernels. */
 template <int E> struct Large {
     using F = Lone<E>;
+    static constexpr bool HAS_BANK = E == F::WARPS;
     static constexpr int ROWS = 2 * F::R, COLUMNS = F::COLUMNS, POINTS = F::R * F::COLUMNS, QUARTERS = 3;
-    static constexpr int SHARED_BYTES = F::SHARED_BYTES;
-    static constexpr auto kernel = conv2d_lone<F>, searching = kernel;
+    static constexpr int SHARED_BYTES = F::SHARED_BYTES, BANK_BYTES = HAS_BANK ? LoneBank<F>::SHARED_BYTES : 0;
+    static constexpr auto kernel = conv2d_lone<F, false>, bank = conv2d_lone<F, HAS_BANK>;
+
+    static cudaError_t prepare()
+    {
+        const cudaError_t status = allow(kernel, SHARED_BYTES);
+        return status == cudaSuccess && HAS_BANK ? allow(bank, BANK_BYTES) : status;
+    }
 
     static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const lw_conv2d_spectra &spectra,
-                           const lw_conv2d_search *, cudaStream_t stream)
+                           const lw_conv2d_search *search, cudaStream_t stream)
     {
         int device = 0, multiprocessors = 0;
         cudaError_t status = cudaGetDevice(&device);
@@ -63,7 +66,11 @@ template <int E> struct Large {
             return status;
         const unsigned blocks = static_cast<unsigned>(n < multiprocessors ? n : multiprocessors);
         const LoneWork work = {static_cast<unsigned>(n), late_cycles(n / blocks), has_aligned_pixels(b, g)};
-        kernel<<<blocks, F::T, SHARED_BYTES, stream>>>(b, g, static_cast<const float2 *>(spectra.bank[0]), work);
+        const lw_conv2d_search s = search ? *search : lw_conv2d_search{};
+        if (spectra.is_bank && !HAS_BANK)
+            return cudaErrorInvalidValue;
+        const auto chosen = spectra.is_bank ? bank : kernel;
+        chosen<<<blocks, F::T, spectra.is_bank ? BANK_BYTES : SHARED_BYTES, stream>>>(b, g, spectra, s, work);
         return cudaGetLastError();
     }
 };
@@ -81,8 +88,6 @@ template <class With> static cudaError_t with_tile(enum lw_precision precision, 
         return with(Square<Tile<float, 16>, 4, true>{});
     if (is_single && rows == 128 && columns == 128)
         return with(Square<Tile<float, 32>, 1, false>{});
-    if (is_single && rows == 256 && columns == 128)
-        return with(Shared<Tile<float, 32>>{});
     if (is_single && rows == 128 && columns == 256)
         return with(Large<16>{});
     if (is_single && rows == 224 && columns == 256)
@@ -92,7 +97,7 @@ template <class With> static cudaError_t with_tile(enum lw_precision precision, 
 
 const struct lw_conv2d_tile *lw_conv2d_tile_shapes(enum lw_precision precision, bool is_complex)
 {
-    static const struct lw_conv2d_tile of_single[] = {{128, 64}, {256, 128}, {128, 256}, {224, 256}, {0, 0}};
+    static const struct lw_conv2d_tile of_single[] = {{128, 64}, {128, 256}, {224, 256}, {0, 0}};
     static const struct lw_conv2d_tile of_double[] = {{128, 64}, {0, 0}};
     static const struct lw_conv2d_tile of_complex[] = {{64, 64}, {128, 128}, {0, 0}};
     static const struct lw_conv2d_tile of_double_complex[] = {{64, 64}, {0, 0}};
@@ -143,9 +148,7 @@ cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_
         KernelSpectrum s = {taps, c->kernel_complex, c->kernel_rows, c->kernel_columns, points_down, Shape::COLUMNS,
                             grid->delay_columns, Shape::QUARTERS};
         lay_out_spectrum(s, setup);
-        cudaError_t status = cudaFuncSetAttribute(Shape::kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::SHARED_BYTES);
-        if (status == cudaSuccess)
-            status = cudaFuncSetAttribute(Shape::searching, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::SHARED_BYTES);
+        cudaError_t status = Shape::prepare();
         if (status == cudaSuccess)
             status = fill_spectrum(s, F{}, static_cast<C *>(bank) + F::TABLES, stream);
         if (status != cudaSuccess)
@@ -162,7 +165,15 @@ int64_t lw_conv2d_cut(const struct lw_conv2d_block *block, struct lw_conv2d_grid
     return grid->transforms_across * down * block->n_channels;
 }
 
-bool lw_conv2d_tile_is_shared(int rows, int columns) { return rows == 256 && columns == 128; }
+int lw_conv2d_tile_bank_bytes(enum lw_precision precision, int rows, int columns)
+{
+    int bytes = 0;
+    with_tile(precision, rows, columns, [&](auto tile) {
+        bytes = decltype(tile)::BANK_BYTES;
+        return cudaSuccess;
+    });
+    return bytes;
+}
 
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
                             const struct lw_conv2d_spectra *spectra, const struct lw_conv2d_search *search, cudaStream_t stream)

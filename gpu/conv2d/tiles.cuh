@@ -266,7 +266,7 @@ LW_DEVICE int load_scaled(typename F::C (&v)[F::E], const lw_conv2d_block &b, co
 }
 
 /* The set {0 .. n - 1} as a bit mask, restricted to numbers below 32. */
-LW_DEVICE unsigned numbers_below(int n) { return n <= 0 ? 0 : n >= 32 ? ~0u : (1u << n) - 1; }
+LW_DEVICE unsigned numbers_below(int n) { return n >= 32 ? ~0u : (1u << max(n, 0)) - 1; }
 
 /* Store the outputs of a complex tile, or those of the upper or lower half of a real one, which are im and re of v (swapped). */
 template <class F, bool REAL, int HALF>

@@ -173,6 +173,15 @@ LW_DEVICE bool load_window(const Window<Pixel, Stored> &window, int n_rows, int 
                                               : load_rows<LANES, GROUPS, false>(window, n_rows, n_columns, to, pitch);
 }
 
+/* Append a crossing of a kernel's outputs to the table, if it has room. @param channel, row  in the block */
+LW_DEVICE void append_crossing(const lw_conv2d_search &s, int kernel, int64_t channel, int64_t row, int64_t column, double re,
+                               double im)
+{
+    const unsigned long long place = atomicAdd(s.n_rows, 1ull);
+    if (place < (unsigned long long)s.most_rows)
+        s.rows[place] = lw_crossing{s.first_row + row, (int32_t)(s.channel + channel), kernel, column, re, im};
+}
+
 /* Return x 2^exponent, exact unless the result is not a normal number. */
 LW_DEVICE float times_power(float x, int exponent) { return exponent == 0 ? x : scalbnf(x, exponent); }
 LW_DEVICE double times_power(double x, int exponent) { return exponent == 0 ? x : scalbn(x, exponent); }

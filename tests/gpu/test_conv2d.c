@@ -280,13 +280,13 @@ static void try_tile(enum lw_precision precision, bool is_complex, const struct 
 /* Banks: as many kernels as share the transforms of a tile, one more, and fewer. Other methods take kernel after kernel. */
 static void try_banks(enum lw_precision precision, bool is_complex, const struct lw_conv2d_tile *tile)
 {
-    const int most = lw_conv2d_tile_is_shared(tile->rows, tile->columns) ? LW_CONV2D_MOST_AT_A_TIME : 1;
+    const bool shares = lw_conv2d_tile_bank_bytes(precision, tile->rows, tile->columns) > 0;
     for (int n = 2; n <= 9; n += n == 2 ? 6 : 1) {
         struct task t = make_task(precision, is_complex, LW_CONV2D_TILES, tile->rows, tile->columns, tile->rows + MARGIN,
                                   tile->columns + MARGIN);
         t.spec.conv2d.n_kernels = n;
         t.spec.conv2d.outside = 0;
-        t.plan.shares_transforms = most > 1;
+        t.plan.shares_transforms = shares;
         t.has_bad = n == 8;
         t.factor = n == 9 ? ldexp(1, 90) : 1;
         try_task(t);
