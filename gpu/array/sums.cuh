@@ -6,7 +6,10 @@
  * bank conflicts. The sums reach as far beyond a tile as the filter's delays; those that no later tile changes are stored, and the
  * others move to the front. Nothing else goes to memory: 24 channels are added up before their sum is stored.
  *
- * Blocks that run at the same time take the same few filters along many walks, so that their spectra stay in the L2 cache. */
+ * Blocks that run at the same time take the same few filters along many walks, so that their spectra stay in the L2 cache.
+ *
+ * Outputs that are not normalized need no way back for each channel: stack_products adds up their spectra, whose taps hold the
+ * delays (put_bins), and stack_back transforms the sums. */
 #pragma once
 
 #include "gpu/array/stack.h"
