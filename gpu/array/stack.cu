@@ -23,8 +23,8 @@ template <int E, int P, int TEAMS, int BLOCKS> static Length make_length(double 
 }
 
 static const Length lengths[] = {
-    make_length<16, 2, 1, 16>(5.0), make_length<32, 1, 1, 10>(4.0), make_length<32, 2, 1, 6>(4.0), make_length<32, 4, 1, 3>(4.5),
-    make_length<32, 8, 1, 1>(6.0),
+    make_length<16, 2, 1, 16>(3.4), make_length<32, 1, 1, 10>(2.7), make_length<32, 2, 2, 3>(3.3), make_length<32, 4, 1, 3>(4.9),
+    make_length<32, 8, 1, 1>(6.7),
 };
 
 static int points_of(const Length &length) { return length.radix * length.radix * length.outer; }

@@ -127,11 +127,11 @@ static void outputs_of(const struct lw_op_plan *plan, const struct lw_block *blo
     *end = lw_min64(block->first + block->count + plan->after, plan->n_outputs);
 }
 
-/* Return the filters of a piece for `count` outputs. */
-static int filters_of_piece(const struct lw_op_spec *spec, int64_t count)
+/* Return the filters of a piece for `count` outputs. @param room  outputs of all filters that the buffer has room for */
+static int filters_of_piece(const struct lw_op_spec *spec, int64_t count, int64_t room)
 {
-    const int64_t each = count * (int64_t)sizeof(float), all = spec->ols.n_filters;
-    return (int)(wanted(spec) & (LW_BEST | LW_BLOCKS) ? all : lw_max64(1, lw_min64(all, SERIES_BYTES / lw_max64(each, 1))));
+    const int64_t all = spec->ols.n_filters;
+    return (int)(wanted(spec) & (LW_BEST | LW_BLOCKS) ? all : lw_max64(1, lw_min64(all, room / lw_max64(count, 1))));
 }
 
 /* Return the filters whose sums of spectra are in memory together. */
@@ -145,6 +145,7 @@ static int filters_of_products(const struct lw_op_spec *spec, const struct lw_st
 struct parts {
     struct lw_stack_block block;
     float *series;
+    int64_t room;                           /* outputs that `series` has room for */
     unsigned *touched;
 };
 
@@ -162,7 +163,8 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_op_pl
         .most = lw_arena_take(&arena, tiles * bytes), .n_products = filters_of_products(spec, shape, n_tiles),
     }};
     parts->block.products = lw_arena_take(&arena, parts->block.n_products * n_tiles * shape->segment * 2 * bytes);
-    parts->series = lw_arena_take(&arena, filters_of_piece(spec, outputs) * outputs * bytes);
+    parts->room = filters_of_piece(spec, outputs, SERIES_BYTES / bytes) * outputs;
+    parts->series = lw_arena_take(&arena, parts->room * bytes);
     parts->touched = lw_arena_take(&arena, spec->ols.n_filters * bytes);
     return arena.used;
 }
@@ -462,7 +464,7 @@ static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct
         rc = lw_cuda_check(lw_stack_load(&stacks->shape, &stacks->bank, &parts.block, work->stream), "transforming a block", err);
     if (!rc && !is_zeroed)
         rc = lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "looking for samples that are not a number", err);
-    const int each = filters_of_piece(&op->spec, end - first);
+    const int each = filters_of_piece(&op->spec, end - first, parts.room);
     for (int filter = 0; filter < stacks->n_held && !rc; filter += each) {
         const struct piece piece = {filter, (int)lw_min64(each, stacks->n_held - filter), first, end - first, parts.series};
         rc = make_piece(op, work, &parts, &piece, err);
@@ -476,10 +478,11 @@ static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, 
     const int64_t cluster = lw_search_reach(&op->spec.ols.search, op->plan.n_outputs);
     const int64_t first = lw_max64(part->first - cluster, 0);
     const int64_t end = lw_min64(part->first + part->count + cluster, op->plan.n_outputs);
-    const int each = filters_of_piece(&op->spec, end - first), last = part->filter + part->n_filters;
+    const int last = part->filter + part->n_filters;
     struct parts parts;
     int rc = LW_OK;
     find_parts(op, work, &parts);
+    const int each = filters_of_piece(&op->spec, end - first, parts.room);
     for (int filter = part->filter; filter < last && !rc; filter += each) {
         const struct piece piece = {filter, (int)lw_min64(each, last - filter), first, end - first, parts.series};
         if (!(rc = sum(op, work, &parts, &piece, err)))
