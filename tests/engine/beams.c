@@ -169,7 +169,8 @@ static struct products run(const struct array *a, int64_t units, int64_t channel
     for (int i = 0; i < MOST_SLOTS; i++)
         ops->slot_destroy(op, slots[i]);
     ops->op_destroy(op);
-    qsort(to.crossings, (size_t)to.n_crossings, sizeof *to.crossings, compare_crossings);
+    if (to.n_crossings > 0)
+        qsort(to.crossings, (size_t)to.n_crossings, sizeof *to.crossings, compare_crossings);
     return to;
 }
 

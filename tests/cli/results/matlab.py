@@ -130,7 +130,7 @@ def refused():
         (65, "wrong.h5:/empty is empty", "empty", ["--filters", "wrong.h5:/taps"]),
         (65, "wrong.h5:/empty is empty", "x", ["--filters", "wrong.h5:/empty"]),
         (65, "wrong.h5:/cube has 3 dimensions", "cube", ["--filters", "wrong.h5:/taps"]),
-        (65, "wrong.h5:/cube has 3 dimensions", "x", ["--filters", "wrong.h5:/cube"]),
+        (65, "wrong.h5:/cube are for 3 channels, but the input has 1", "x", ["--filters", "wrong.h5:/cube"]),
         (65, "wrong.h5:/text has 0 dimensions", "x", ["--filters", "wrong.h5:/text"]),
         (2, "--filters is missing", "x", []),
         (2, "'central' is none of full|same|valid", "x", ["--filters", "wrong.h5:/taps", "--mode", "central"]),
