@@ -133,8 +133,8 @@ cudaError_t lw_stack_prepare(const struct lw_stack_shape *shape, const struct lw
     return cudaGetLastError();
 }
 
-/* Return the sum over the block's threads; the order of additions is fixed. shared: [block_threads] doubles */
-__device__ static double sum_of_block(double x, double *shared)
+/* Return the sum over the block's threads, in a fixed order, or their largest number. shared: [block_threads] doubles */
+template <bool IS_SUM> __device__ static double over_block(double x, double *shared)
 {
     const int t = threadIdx.x;
     __syncthreads();
@@ -142,21 +142,7 @@ __device__ static double sum_of_block(double x, double *shared)
     for (int n = block_threads / 2; n > 0; n /= 2) {
         __syncthreads();
         if (t < n)
-            shared[t] += shared[t + n];
-    }
-    __syncthreads();
-    return shared[0];
-}
-
-__device__ static double largest_of_block(double x, double *shared)
-{
-    const int t = threadIdx.x;
-    __syncthreads();
-    shared[t] = x;
-    for (int n = block_threads / 2; n > 0; n /= 2) {
-        __syncthreads();
-        if (t < n)
-            shared[t] = fmax(shared[t], shared[t + n]);
+            shared[t] = IS_SUM ? shared[t] + shared[t + n] : fmax(shared[t], shared[t + n]);
     }
     __syncthreads();
     return shared[0];
@@ -175,15 +161,15 @@ static __global__ void __launch_bounds__(block_threads)
         double sum = 0;
         for (int m = t; m < n_taps; m += block_threads)
             sum += h[m].x -= level;
-        level = sum_of_block(sum, shared) / n_taps;
+        level = over_block<true>(sum, shared) / n_taps;
     }
     double largest = 0, energy = 0;
     for (int m = t; m < n_taps; m += block_threads)
         largest = fmax(largest, fabs(h[m].x));
-    largest = largest_of_block(largest, shared);
+    largest = over_block<false>(largest, shared);
     for (int m = t; m < n_taps && largest > 0; m += block_threads)
         energy += h[m].x / largest * (h[m].x / largest);
-    energy = sum_of_block(energy, shared);
+    energy = over_block<true>(energy, shared);
     for (int m = t; m < n_taps; m += block_threads) {
         h[m].x = largest > 0 ? h[m].x / largest / sqrt(energy) : 0;
         taps[blockIdx.x * int64_t(n_taps) + m] = static_cast<float>(h[m].x);
@@ -223,7 +209,7 @@ static __global__ void __launch_bounds__(block_threads)
                                                                    float(bin.y * weight / n_points)};
         largest = fmax(largest, bin.x * bin.x + bin.y * bin.y);
     }
-    largest = largest_of_block(largest, shared);
+    largest = over_block<false>(largest, shared);
     if (threadIdx.x == 0)
         bank.peaks[row] = static_cast<float>(sqrt(largest));
 }
@@ -321,8 +307,8 @@ template <class Stored> static __global__ void __launch_bounds__(block_threads) 
         most = fmax(most, energy == -1 ? 0 : gain);
         n_quiet += energy != -1 && !(energy > least) && first + i >= w.own_first && first + i < w.own_first + w.own_count;
     }
-    n_quiet = sum_of_block(n_quiet, scratch);
-    most = largest_of_block(most, scratch);
+    n_quiet = over_block<true>(n_quiet, scratch);
+    most = over_block<false>(most, scratch);
     if (t == 0) {
         w.most[number] = static_cast<float>(most);
         atomicAdd(&w.report->n_quiet, static_cast<unsigned long long>(w.normalize == LW_NORMALIZE_NONE ? 0 : n_quiet));
