@@ -338,12 +338,6 @@ static int store(const struct lw_op *op, const struct lw_cuda_op_block *work, co
                          "converting a block", err);
 }
 
-static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *work, enum lw_op_product_kind kind)
-{
-    const int product = lw_op_find_product(&op->plan, kind);
-    return product < 0 ? NULL : work->products[product];
-}
-
 /* Return the series of all filters, of which the piece has some. */
 static struct lw_series series_of(const struct lw_op *op, const struct piece *piece)
 {
@@ -363,28 +357,15 @@ static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block 
                           int64_t end, struct lw_error *err)
 {
     const struct lw_series series = series_of(op, piece);
-    const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
-    const int64_t cluster = op->spec.ols.search.cluster;
-    const struct lw_crossings table = {
-        .rows = work->products[product], .most_rows = work->most_rows[product], .n_rows = &work->report->n_rows,
-        .first = first - cluster, .end = end + cluster, .filter = piece->filter, .end_filter = piece->filter + piece->n_filters,
-        .sign = op->spec.ols.search.sign,
-    };
+    const struct lw_crossings table =
+        lw_ols_table_of(op, work, first, end, piece->filter, piece->filter + piece->n_filters);
     return lw_cuda_check(lw_cuda_find_crossings(&series, &table, work->stream), "looking for crossings", err);
-}
-
-static struct lw_best_outputs best_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
-{
-    return (struct lw_best_outputs){
-        .values = product_of(op, work, LW_OP_BEST_VALUE), .filters = product_of(op, work, LW_OP_BEST_FILTER),
-        .first = work->block.first, .count = work->block.count,
-    };
 }
 
 static int find_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, struct lw_error *err)
 {
     const struct lw_series series = series_of(op, piece);
-    const struct lw_best_outputs best = best_of(op, work);
+    const struct lw_best_outputs best = lw_ols_best_of(op, work);
     return lw_cuda_check(lw_cuda_find_best(&series, &best, work->goes_on, work->stream), "looking for the best filter", err);
 }
 
@@ -393,21 +374,9 @@ static int join_best(const struct lw_op *op, const struct lw_cuda_op_block *work
 {
     const struct piece piece = {.first = work->block.first, .count = work->block.count};
     const struct lw_series series = series_of(op, &piece);
-    const struct lw_best_outputs best = best_of(op, work);
+    const struct lw_best_outputs best = lw_ols_best_of(op, work);
     return lw_cuda_check(lw_cuda_join_best(&series, false, &best, first, n, values, filters, work->stream),
                          "comparing the best filters of ranks", err);
-}
-
-static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, struct lw_error *err)
-{
-    const struct lw_series series = series_of(op, piece);
-    const int64_t every = op->spec.ols.search.every, begin = lw_divide_up(work->block.first, every);
-    const struct lw_statistics statistics = {
-        .first = begin, .count = lw_divide_up(work->block.first + work->block.count, every) - begin, .every = every,
-        .n_outputs = op->plan.n_outputs, .max = product_of(op, work, LW_OP_BLOCK_MAX),
-        .mean = product_of(op, work, LW_OP_BLOCK_MEAN), .rms = product_of(op, work, LW_OP_BLOCK_RMS),
-    };
-    return lw_cuda_check(lw_cuda_find_blocks(&series, &statistics, work->stream), "computing statistics of blocks", err);
 }
 
 static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
@@ -445,7 +414,8 @@ static int make_piece(const struct lw_op *op, const struct lw_cuda_op_block *wor
         rc = find_crossings(op, work, piece, work->block.first, work->block.first + work->block.count, err);
     if (!rc && products & LW_BEST)
         rc = find_best(op, work, piece, err);
-    return rc || !(products & LW_BLOCKS) ? rc : find_blocks(op, work, piece, err);
+    const struct lw_series series = series_of(op, piece);
+    return rc || !(products & LW_BLOCKS) ? rc : lw_ols_find_blocks(op, work, &series, err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)

@@ -215,7 +215,7 @@ template <class F, bool CG> LW_DEVICE void multiply_spectra(float2 (&v)[F::E], c
     }
 }
 
-/* Where a thread finds factors and sums of both hops of a tile, at constant distances for all rows. */
+/* Places of a thread's factors and sums of both hops of a tile, at constant distances for all rows. */
 struct StackPlaces {
     const float *one, *two;
     float *sums;

@@ -9,6 +9,7 @@
 
 #include "gpu/host/op.h"
 #include "gpu/ols/filler.h"
+#include "gpu/ols/find.h"
 #include "gpu/ols/long/method.h"
 #include "gpu/ols/repair_nan.h"
 
@@ -60,6 +61,16 @@ int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, con
 int64_t lw_ols_scales_pitch(const struct lw_op_spec *spec);
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
 int lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales, struct lw_error *err);
+
+/** Return the table for crossings among outputs first .. end - 1 of the axis and their neighbours, up to `cluster` outputs away, of
+ * filters filter .. end_filter - 1 of those held. Return the best outputs of a block. */
+struct lw_crossings lw_ols_table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t end,
+                                    int filter, int end_filter);
+struct lw_best_outputs lw_ols_best_of(const struct lw_op *op, const struct lw_cuda_op_block *work);
+
+/** Enqueue the statistics of a block's outputs. */
+int lw_ols_find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
+                       struct lw_error *err);
 
 /** Return whether a filtering kernel may do the search itself. Block statistics need the stored series. */
 bool lw_ols_may_find(const struct lw_op_spec *spec);

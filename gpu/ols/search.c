@@ -117,16 +117,22 @@ static int compute(const struct lw_op *op, const struct lw_cuda_op_block *work, 
     return rc ? rc : lw_ols_mark(op, work, piece, memory, is_silent, err);
 }
 
-/* Return the table for the crossings among outputs first .. end - 1 and their neighbours, up to `cluster` outputs away. */
-static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t end)
+struct lw_crossings lw_ols_table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t end,
+                                    int filter, int end_filter)
 {
     const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
     const int64_t cluster = op->spec.ols.search.cluster;
     return (struct lw_crossings){
         .rows = work->products[product], .most_rows = work->most_rows[product], .n_rows = &work->report->n_rows,
-        .first = first - cluster, .end = end + cluster, .end_filter = ((const struct lw_ols_state *)op->state)->n_held,
+        .first = first - cluster, .end = end + cluster, .filter = filter, .end_filter = end_filter,
         .sign = op->spec.ols.search.sign,
     };
+}
+
+/* Return the table for all filters that are held. */
+static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t end)
+{
+    return lw_ols_table_of(op, work, first, end, 0, ((const struct lw_ols_state *)op->state)->n_held);
 }
 
 static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *work, enum lw_op_product_kind kind)
@@ -135,7 +141,7 @@ static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *w
     return product < 0 ? NULL : work->products[product];
 }
 
-static struct lw_best_outputs best_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
+struct lw_best_outputs lw_ols_best_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
     return (struct lw_best_outputs){
         .values = product_of(op, work, LW_OP_BEST_VALUE), .filters = product_of(op, work, LW_OP_BEST_FILTER),
@@ -143,7 +149,7 @@ static struct lw_best_outputs best_of(const struct lw_op *op, const struct lw_cu
     };
 }
 
-static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
+int lw_ols_find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
                        struct lw_error *err)
 {
     const int64_t every = op->spec.ols.search.every, end = work->block.first + work->block.count;
@@ -160,7 +166,7 @@ static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *
 {
     const struct lw_series series = series_of(op, &work->block, piece, memory);
     const int64_t first = work->block.first, count = work->block.count;
-    const struct lw_best_outputs best = best_of(op, work);
+    const struct lw_best_outputs best = lw_ols_best_of(op, work);
     int rc = compute(op, work, piece, memory, false, err);
     if (!rc && wants(&op->spec, LW_PEAKS)) {
         const struct lw_crossings table = table_of(op, work, first, first + count);
@@ -168,7 +174,7 @@ static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *
     }
     if (!rc && best.values)
         rc = lw_cuda_check(lw_cuda_find_best(&series, &best, work->goes_on, work->stream), "looking for the best filter", err);
-    return rc || !wants(&op->spec, LW_BLOCKS) ? rc : find_blocks(op, work, &series, err);
+    return rc || !wants(&op->spec, LW_BLOCKS) ? rc : lw_ols_find_blocks(op, work, &series, err);
 }
 
 /* ---- search by the kernels themselves -------------------------------------------------------------------------------- */
@@ -233,7 +239,7 @@ static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_bloc
 static int launch_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                        struct lw_error *err)
 {
-    const struct lw_best_outputs best = best_of(op, work);
+    const struct lw_best_outputs best = lw_ols_best_of(op, work);
     const struct lw_crossings table = {.end_filter = ((const struct lw_ols_state *)op->state)->n_held,
                                        .sign = op->spec.ols.search.sign};
     const size_t bytes = lw_type_bytes(op->plan.products[lw_op_find_product(&op->plan, LW_OP_BEST_VALUE)].type),
@@ -307,7 +313,7 @@ int lw_ols_join_best(const struct lw_op *op, const struct lw_cuda_op_block *work
     const struct lw_block *const block = &work->block;
     const struct lw_ols_piece piece = piece_of(op, block, block->first, block->first + block->count);
     const struct lw_series series = series_of(op, block, &piece, NULL);
-    const struct lw_best_outputs best = best_of(op, work);
+    const struct lw_best_outputs best = lw_ols_best_of(op, work);
     return lw_cuda_check(lw_cuda_join_best(&series, finds(op), &best, first, n, values, filters, work->stream),
                          "comparing the best filters of ranks", err);
 }

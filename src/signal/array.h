@@ -31,7 +31,7 @@ struct lw_shifts {
     int64_t before, after;      /* samples before and after its own that an output needs for its delays, lw_shifts_span */
 };
 
-/* What an output of a filter in a channel is divided by. */
+/* The divisor of a filter's output in a channel. */
 enum lw_normalize { LW_NORMALIZE_NONE, LW_NORMALIZE_ENERGY, LW_NORMALIZE_DEMEANED };
 
 #define LW_NORMALIZE_LEAST 1e-10

@@ -140,7 +140,7 @@ static const char *text(void)
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------- */
 
-/* What a run found: all crossings are counted and their numbers mixed, whatever their order. */
+/* Results of a run: all crossings are counted and their numbers mixed, whatever their order. */
 struct found {
     float *series;                          /* [N_FILTERS][n_outputs]; freed by the caller */
     int64_t n_crossings, n_not_finite, n_quiet;
