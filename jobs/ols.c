@@ -72,6 +72,11 @@ static const struct lw_option options[] = {
              "mad is --threshold 5.396. The column snr has sigma."},
     {.name = "cluster-filters", .kind = LW_OPTION_FLAG, .within = "cluster", .word = "filters",
      .help = "peaks of all filters of a channel compete."},
+    {.name = "cluster-trials", .kind = LW_OPTION_INT, .argument = "K", .minimum = 1, .maximum = 1 << 20, .within = "cluster",
+     .word = "trials",
+     .help = "keep one peak for a pulse in many trials of --beams, or channels. Outputs above the threshold are neighbours within "
+             "+- W outputs and +- K trials. All that chains of neighbours connect are one cluster, and its strongest is the peak. "
+             "Give it with filters, so that widths compete, too."},
     {.name = "mask", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
      .help = "Samples to ignore, marked by numbers other than 0. The mask has one for each sample, for each channel, or both, in "
              "the shape of the input; or bits of these, eight in a uint8 along the last dimension (numpy.packbits). Masked "
@@ -148,6 +153,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     if ((rc = lw_search_choose_sign(given, job->op.input.is_complex || ols->taps_complex, adds, job, &ols->search, err)))
         return rc;
     ols->search.clusters_filters = lw_options_flag(given, "cluster-filters");
+    ols->search.cluster_channels = lw_options_int(given, "cluster-trials");
     job->search.mask = lw_options_text(given, "mask");
     job->search.good_data = lw_options_text(given, "good-data");
     if (job->search.mask && job->search.good_data)
@@ -155,8 +161,9 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     if ((job->search.mask || job->search.good_data) && lw_options_given(given, "beside"))
         return lw_fail(err, LW_EUSAGE, "--beside and --mask exclude each other: the mask does not cover the files of --beside");
     job->search.masked_fraction = lw_options_real(given, "masked-fraction");
-    if (ols->search.clusters_filters && !(ols->search.products & LW_PEAKS))
-        return lw_fail(err, LW_EUSAGE, "--cluster W,filters goes with --products peaks only");
+    if ((ols->search.clusters_filters || ols->search.cluster_channels > 0) && !(ols->search.products & LW_PEAKS))
+        return lw_fail(err, LW_EUSAGE, "--cluster W,%s goes with --products peaks only",
+                       ols->search.clusters_filters ? "filters" : "trials=K");
     return LW_OK;
 }
 
@@ -326,6 +333,7 @@ static void shape_result(const struct lw_options *given, struct lw_job *job)
         note_unit(job, peaks);
         lw_search_describe_peaks(job, &ols->search, peaks);
         lw_product_note_int(peaks, "cluster_filters", ols->search.clusters_filters);
+        lw_product_note_int(peaks, "cluster_trials", ols->search.cluster_channels);
     }
     if (wanted & LW_BEST) {
         static const struct lw_type number = {.scalar = LW_INT32};

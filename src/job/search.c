@@ -268,11 +268,17 @@ static int compare_peaks(const void *left, const void *right)
     return index ? index : channel ? channel : lw_compare64(a->filter, b->filter);
 }
 
-/* Order of rows that wait for the last filters: each channel's together. */
+/* Orders of rows that wait: for the last filters, each channel's together; for other channels, each filter's together. */
 static int compare_gathered(const void *left, const void *right)
 {
     const struct lw_peak_row *const a = left, *const b = right;
     return a->channel != b->channel ? lw_compare64(a->channel, b->channel) : compare_peaks(left, right);
+}
+
+static int compare_by_filter(const void *left, const void *right)
+{
+    const struct lw_peak_row *const a = left, *const b = right;
+    return a->filter != b->filter ? lw_compare64(a->filter, b->filter) : compare_peaks(left, right);
 }
 
 static int compare_sources(const void *left, const void *right)
@@ -293,12 +299,14 @@ void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
         memcpy(job->array->columns, peak_columns, sizeof peak_columns);
         job->array->columns[LW_PEAK_COLUMNS] = (struct lw_column){job->array->trial, LW_COLUMN_REAL};
     }
+    const struct lw_search *const search = lw_op_search(&job->op);
     product->axis_dim = product->channel_dim = -1;
     product->dataset = (struct lw_writer_dataset){
         .path = "/peaks", .n_dims = 1, .dim_names = {"peak"}, .grows = true, .has_scales = true,
         .columns = is_image ? source_columns : has_trials(job) ? job->array->columns : peak_columns, .n_columns = n_columns,
         .compare = is_image ? compare_sources : compare_peaks,
-        .gathered = lw_search_waits(job) ? compare_gathered : NULL,
+        .gathered = !lw_search_waits(job) ? NULL : search->cluster_channels == 0 ? compare_gathered
+                    : search->clusters_filters ? compare_peaks : compare_by_filter,
     };
 }
 
@@ -339,7 +347,11 @@ void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, 
         }
 }
 
-bool lw_search_waits(const struct lw_job *job) { return !lw_op_has_pixels(&job->op) && lw_op_search(&job->op)->clusters_filters; }
+bool lw_search_waits(const struct lw_job *job)
+{
+    const struct lw_search *const search = lw_op_search(&job->op);
+    return !lw_op_has_pixels(&job->op) && (search->clusters_filters || search->cluster_channels > 0);
+}
 
 struct lw_crossing lw_search_row_crossing(const struct lw_job *job, const struct lw_peak_row *row)
 {

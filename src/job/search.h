@@ -77,8 +77,8 @@ struct lw_source_row {
 /** Declare the table /peaks. */
 void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product);
 
-/** Return whether peaks are chosen after the last filter. Until then the table has the strongest crossing of each output among the
- * filters that were in memory together, so several rows for an output (lw_peaks_gather). */
+/** Return whether peaks are chosen after the last block, as neighbours may have other filters or channels. Until then the table has
+ * the crossings (lw_peaks_gather): where filters are compared, the strongest one among those that were in memory together. */
 bool lw_search_waits(const struct lw_job *job);
 
 /** Return the crossing of such a row. */

@@ -237,7 +237,8 @@ static int64_t drop_others(const struct lw_peaks_spec *spec, struct lw_crossing 
 
 int64_t lw_peaks_gather(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
-    const int64_t merged = lw_peaks_merge(spec, crossings, drop_others(spec, crossings, n));
+    const int64_t kept = drop_others(spec, crossings, n);
+    const int64_t merged = spec->search->clusters_filters ? lw_peaks_merge(spec, crossings, kept) : kept;
     int64_t found = 0;
     for (int64_t i = 0; i < merged; i++) {
         const struct lw_crossing *const c = &crossings[i];

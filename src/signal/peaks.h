@@ -29,8 +29,9 @@ struct lw_peaks_spec {
  * less one. At equal SNR the lower filter is kept. Series only. @return  crossings left, by channel and index, at the front */
 int64_t lw_peaks_merge(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n);
 
-/** Keep the strongest crossing of each output of the piece among all filters, as lw_peaks_merge does. Its cluster_size is the
- * number of crossings that it stands for, itself included. The arguments are those of lw_peaks_pick, the order is another one. */
+/** Make a peak of each crossing of the piece; if crossings of all filters are neighbours, of the strongest one of each output, as
+ * lw_peaks_merge chooses it. Its cluster_size is the number of crossings that it stands for, itself included. The arguments are
+ * those of lw_peaks_pick, the order is another one. */
 int64_t lw_peaks_gather(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks);
 
 /** Choose the peaks of the piece among its crossings, sorted by index, channel, filter and column. The choice depends neither on

@@ -60,20 +60,22 @@ void lw_search_describe(const struct lw_search *search, const char *near, const 
                         size_t size)
 {
     const unsigned products = lw_search_products(search);
-    char peaks[128] = "", best[48] = "", blocks[48] = "";
+    char peaks[128] = "", channels[48] = "", best[48] = "", blocks[48] = "";
     const bool has_sign = search->sign != LW_SIGN_BOTH;
     const char *const sign = has_sign ? lw_sign_text(search->sign) : "", *const blank = has_sign ? " " : "";
     const size_t used = strlen(text);
-    if (products & LW_PEAKS && search->cluster > 0)
+    if (products & LW_PEAKS && (search->cluster > 0 || search->cluster_channels > 0))
         snprintf(peaks, sizeof peaks, ", %s%speaks within +- %" PRId64 " %s%s%s%s", sign, blank, search->cluster, near,
                  search->clusters_filters ? " of all " : "", search->clusters_filters ? filter : "",
                  search->clusters_filters ? "s" : "");
     else if (products & LW_PEAKS)
         snprintf(peaks, sizeof peaks, ", %s%speaks", sign, blank);
+    if (products & LW_PEAKS && search->cluster_channels > 0)
+        snprintf(channels, sizeof channels, " and +- %" PRId64 " channels", search->cluster_channels);
     if (products & LW_BEST)
         snprintf(best, sizeof best, ", best %s%s%s%s", filter, has_sign ? " by " : "", sign, has_sign ? " outputs" : "");
     if (products & LW_BLOCKS)
         snprintf(blocks, sizeof blocks, ", blocks of %" PRId64, search->every);
     if (used < size)
-        snprintf(text + used, size - used, "%s%s%s", peaks, best, blocks);
+        snprintf(text + used, size - used, "%s%s%s%s", peaks, channels, best, blocks);
 }

@@ -9,7 +9,11 @@
  *   peaks    the crossings without a stronger one within +- `cluster` outputs of the same channel and filter, or of the same
  *            channel and any filter. Stronger means a higher SNR; at equal SNR the lower filter, then the lower index. Images:
  *            within +- `cluster` rows and columns; at equal SNR the lower kernel, then the upper pixel, then the left one. A peak
- *            depends on its neighbours only, so that cuts of the axis change nothing
+ *            depends on its neighbours only, so that cuts of the axis change nothing.
+ *            If `cluster_channels` is not 0, crossings are neighbours within +- `cluster` outputs and +- `cluster_channels`
+ *            channels, of the same filter or of any. A cluster holds all crossings that chains of neighbours connect (friends of
+ *            friends), and its strongest is the peak; at equal SNR the lower filter, then the lower channel, then the lower index.
+ *            Chains are followed over the whole run, in a window also through `cluster` outputs around it
  *   best     per channel and index the output with the highest SNR, and its filter; at equal SNR the lower filter. NaN outputs do
  *            not count; if all are NaN, the value is NaN and the filter -1
  *   blocks   per filter, channel and j the outputs j D .. j D + D - 1 (the last block may be shorter): the largest |y|, the mean
@@ -52,6 +56,7 @@ struct lw_search {
     enum lw_sign sign;          /* LW_SIGN_BOTH if outputs are complex */
     int64_t cluster;            /* distance within which crossings are neighbours, outputs, 0 .. LW_SEARCH_MOST_CLUSTER */
     bool clusters_filters;      /* crossings of all filters are neighbours */
+    int64_t cluster_channels;   /* channels, such as trials of beams, within which crossings are neighbours; 0: their own only */
     int64_t every;              /* D, the outputs of a block, 1 .. LW_SEARCH_MOST_EVERY */
     unsigned values;            /* statistics of blocks, LW_BLOCK_* */
 };

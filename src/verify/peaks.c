@@ -50,16 +50,16 @@ static bool take_peak(const struct lw_verify *verify, const double row[N_COLUMNS
 struct neighbours {
     int64_t least, most; /* numbers of outputs that certainly, and that possibly, reach the threshold */
     double excess;       /* the most by which an output exceeds the peak, relative to the allowed error */
-    int64_t row, column; /* place of this output */
+    int64_t channel, row, column; /* place of this output */
     int filter;
 };
 
-/* Compare an output with the peak. @param its  allowed error of the peak's SNR */
+/* Compare an output of the samples' channel with the peak. @param its  allowed error of the peak's SNR */
 static void compare(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak, int filter,
                     int64_t row, int64_t column, double its, struct neighbours *found)
 {
     struct lw_verify *const verify = table->verify;
-    const double sigma = lw_verify_sigma(verify, peak->channel, filter, row), threshold = verify->shape.search->threshold;
+    const double sigma = lw_verify_sigma(verify, samples->channel, filter, row), threshold = verify->shape.search->threshold;
     if (sigma == 0 || (table->has_exclusions && lw_verify_is_excluded(verify, samples, filter, row, column)))
         return;
     const struct lw_verify_truth y = lw_verify_series(verify, samples, filter, row, column);
@@ -71,6 +71,7 @@ static void compare(const struct table *table, const struct lw_verify_samples *s
     const double excess = snr > peak->snr ? (snr - peak->snr) / (allowed + its) : 0;
     if (excess > found->excess) {
         found->excess = excess;
+        found->channel = samples->channel;
         found->row = row;
         found->column = column;
         found->filter = filter;
@@ -108,29 +109,48 @@ static void check_value(const struct table *table, const struct lw_verify_sample
         lw_verify_count(report, NAN, "%s: the peak touches samples that do not count", where);
 }
 
-static void check_neighbours(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak,
-                             int64_t first, int64_t end, const struct lw_verify_truth *y, struct lw_verify_row *report)
+/* Compare outputs [first, end) of the samples' channel with the peak. */
+static void compare_all(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak,
+                        int64_t first, int64_t end, double its, struct neighbours *found)
 {
-    struct lw_verify *const verify = table->verify;
-    const struct lw_verify_shape *const shape = &verify->shape;
+    const struct lw_verify_shape *const shape = &table->verify->shape;
     const bool all = shape->search->clusters_filters;
     const int64_t reach = shape->is_image ? table->cluster : 0;
     const int64_t left = lw_max64(0, peak->column - reach), right = lw_min64(shape->output_columns - 1, peak->column + reach);
+    for (int64_t row = first; row < end; row++)
+        for (int64_t column = left; column <= right; column++)
+            for (int f = all ? 0 : peak->filter; f < (all ? shape->n_filters : peak->filter + 1); f++)
+                compare(table, samples, peak, f, row, column, its, found);
+}
+
+/* Check that no neighbour is stronger, and how many there are. Chains lead from neighbours to further crossings, so that clusters
+ * over channels may be larger. @param samples  those of the peak's channel */
+static int check_neighbours(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak,
+                            int64_t first, int64_t end, const struct lw_verify_truth *y, struct lw_verify_row *report,
+                            struct lw_error *err)
+{
+    struct lw_verify *const verify = table->verify;
+    const int64_t reach = verify->shape.search->cluster_channels, n = verify->shape.n_channels;
     const double its =
         y->allowed * 1.5 / lw_verify_sigma(verify, peak->channel, peak->filter, peak->row) + 4 * FLT_EPSILON * peak->snr;
     struct neighbours found = {0};
     char where[160], other[160];
+    int rc = LW_OK;
+    for (int64_t c = lw_max64(0, peak->channel - reach); rc == LW_OK && c < lw_min64(n, peak->channel + reach + 1); c++) {
+        struct lw_verify_samples others = {0};
+        const bool is_own = c == peak->channel;
+        if (is_own || (rc = lw_verify_read(verify, c, first, end, &others, err)) == LW_OK)
+            compare_all(table, is_own ? samples : &others, peak, first, end, its, &found);
+        lw_verify_samples_release(&others);
+    }
     lw_verify_where(verify, peak->filter, peak->channel, peak->row, peak->column, where);
-    for (int64_t row = first; row < end; row++)
-        for (int64_t column = left; column <= right; column++)
-            for (int f = all ? 0 : peak->filter; f < (all ? shape->n_filters : peak->filter + 1); f++)
-                compare(table, samples, peak, f, row, column, its, &found);
     if (found.excess > 1)
         lw_verify_count(report, found.excess, "%s: a stronger output is within reach, at %s", where,
-                        lw_verify_where(verify, found.filter, peak->channel, found.row, found.column, other));
-    if (peak->cluster_size < found.least || peak->cluster_size > found.most)
+                        lw_verify_where(verify, found.filter, found.channel, found.row, found.column, other));
+    if (peak->cluster_size < found.least || (reach == 0 && peak->cluster_size > found.most))
         lw_verify_count(report, NAN, "%s: a cluster_size of %" PRId64 " instead of %" PRId64, where, peak->cluster_size,
                         found.most);
+    return rc;
 }
 
 static int check_peak(const struct table *table, const struct peak *peak, struct lw_verify_row *report, struct lw_error *err)
@@ -139,12 +159,12 @@ static int check_peak(const struct table *table, const struct peak *peak, struct
     const int64_t reach = lw_max64(0, table->cluster);
     const int64_t first = lw_max64(0, peak->row - reach), end = lw_min64(verify->shape.n_outputs, peak->row + reach + 1);
     struct lw_verify_samples samples;
-    const int rc = lw_verify_read(verify, peak->channel, first, end, &samples, err);
+    int rc = lw_verify_read(verify, peak->channel, first, end, &samples, err);
     if (rc == LW_OK) {
         const struct lw_verify_truth y = lw_verify_series(verify, &samples, peak->filter, peak->row, peak->column);
         check_value(table, &samples, peak, &y, report);
         if (table->cluster >= 0)
-            check_neighbours(table, &samples, peak, first, end, &y, report);
+            rc = check_neighbours(table, &samples, peak, first, end, &y, report, err);
     }
     lw_verify_samples_release(&samples);
     return rc;
@@ -176,7 +196,8 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     const struct lw_search *const search = shape->search;
     const int64_t n_taps = shape->tap_rows * shape->tap_columns * shape->n_series;
     const double width = 2 * (double)search->cluster + 1, filters = search->clusters_filters ? shape->n_filters : 1;
-    const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps; /* products for all neighbours */
+    const double channels = 2 * (double)search->cluster_channels + 1;
+    const double cost = width * (shape->is_image ? width : channels) * filters * (double)n_taps; /* products for all neighbours */
     const int64_t n_compared = cost < 1e18 ? LW_VERIFY_PRODUCTS / lw_max64(1, (int64_t)cost) : 0;
     struct table table = {
         .verify = verify, .name = lw_verify_name(verify, product->dataset.path),

@@ -31,7 +31,7 @@ def finish():
 
 
 # Options that are part of another option's value, and their names there.
-WITHIN = {"cluster-filters": ("cluster", "filters"), "cluster-kernels": ("cluster", "kernels"), "noise-every": ("noise", "every="), "whiten-band": ("whiten", "band="),
+WITHIN = {"cluster-filters": ("cluster", "filters"), "cluster-trials": ("cluster", "trials="), "cluster-kernels": ("cluster", "kernels"), "noise-every": ("noise", "every="), "whiten-band": ("whiten", "band="),
           "part": ("each", "part="), "raw": ("format", "raw="), "output-scale": ("output-type", "scale="),
           "good-data": ("mask", "good-data="), "baseline": ("boxcar", "baseline="), "max-peaks": ("threshold", "max-peaks="),
           "allow-mixed": ("engine", "allow-mixed"), "share-gpu": ("engine", "share-gpu")}

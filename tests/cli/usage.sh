@@ -163,6 +163,7 @@ ok 0 help --all ols
 cmp -s out all && [ "$(grep -cE '^  --[a-z-]+( |$)' out)" -le 70 ]
 verdict $? "help with --all differs behind and before the job, or has more than 70 options"
 value "--cluster, filters: 'x' is neither yes nor no" --cluster 5,filters=x
+value "--cluster, trials: 0 is not in 1..1048576" --cluster 5,trials=0
 value '--cluster-filters is now part of another option: give it as --cluster \.\.\.,filters$' --cluster-filters --quiet
 value '--noise-every is now part of another option: give it as --noise \.\.\.,every=TIME$' --noise-every 1h
 value '--cores is no longer an option: a rank with a GPU keeps to the cores beside it' --cores given

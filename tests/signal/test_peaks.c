@@ -304,6 +304,8 @@ static void test_describe(void)
         {{.products = LW_PEAKS | LW_BEST, .cluster = 2, .sign = LW_SIGN_NEGATIVE},
          "x, negative peaks within +- 2 outputs, best filter by negative outputs"},
         {{.products = LW_PEAKS, .sign = LW_SIGN_POSITIVE}, "x, positive peaks"},
+        {{.products = LW_PEAKS, .clusters_filters = true, .cluster_channels = 3},
+         "x, peaks within +- 0 outputs of all filters and +- 3 channels"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[120] = "x", small[8] = "x";

@@ -7,7 +7,7 @@
 #include "base/select.h"
 #include "io/bytes/spool.h"
 #include "job/search.h"
-#include "signal/peaks.h"
+#include "signal/clusters.h"
 #include "stream/listener.h"
 #include "stream/search/counted.h"
 #include "stream/search/sources.h"
@@ -58,8 +58,10 @@ struct lw_candidates {
     int64_t n_seen;                     /* outputs, of all filters, that have been searched for peaks */
     bool waits;                         /* peaks are chosen after the last block (lw_search_waits) */
     struct lw_crossing *sifted;         /* rank 0, if so: [SIFTED_ROWS] crossings of a channel, sorted by index */
-    struct lw_peak *picked;             /* likewise: [SIFTED_ROWS] */
+    struct lw_peak *picked;             /* likewise: [SIFTED_ROWS], or [lw_clusters_most] */
     int64_t n_sifted, sifted_end;       /* number of these crossings; output before which peaks were picked */
+    struct lw_clusters *clusters;       /* rank 0, in place of `sifted`: clusters over channels; NULL: channels are apart */
+    int32_t filter;                     /* filter of the clusters, if these have one */
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -73,7 +75,10 @@ static int64_t most_rows(const struct lw_op_plan *op, int64_t count, int64_t n_c
 int64_t lw_candidates_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_op_plan *op, int64_t count,
                             int64_t n_channels)
 {
-    const int64_t sifting = SIFTED_ROWS * (int64_t)(sizeof(struct lw_crossing) + sizeof(struct lw_peak)) + LW_SPOOL_BYTES;
+    const int64_t all = job->op.n_channels;
+    const int64_t joined = lw_clusters_most(all) * (int64_t)sizeof(struct lw_peak) + lw_clusters_bytes(all);
+    const int64_t apart = SIFTED_ROWS * (int64_t)(sizeof(struct lw_crossing) + sizeof(struct lw_peak));
+    const int64_t sifting = (lw_op_search(&job->op)->cluster_channels > 0 ? joined : apart) + LW_SPOOL_BYTES;
     const int64_t rows = most_rows(op, count, n_channels), row = lw_search_row_bytes(job);
     if (rows == 0)
         return 0;
@@ -110,14 +115,18 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
         .values = lw_plan_output_values(spec->plan), .waits = lw_search_waits(&spec->setup->job),
         .row_bytes = lw_search_row_bytes(&spec->setup->job),
     };
-    const int64_t sifted = candidates->waits && lw_comm_rank(spec->setup->comm) == 0 ? SIFTED_ROWS : 0;
+    const bool sifts = candidates->waits && lw_comm_rank(spec->setup->comm) == 0;
+    const bool joins = sifts && candidates->search->cluster_channels > 0;
+    const int64_t n_channels = spec->setup->job.op.n_channels, sifted = sifts && !joins ? SIFTED_ROWS : 0;
     if (!(candidates->peaks = lw_alloc_array(rows, sizeof *candidates->peaks, "the peaks of a block", err)) ||
         !(candidates->rows = lw_alloc_array(rows, (size_t)candidates->row_bytes, "rows of a block", err)) ||
         !(candidates->received = lw_alloc_array(SENT_ROWS, (size_t)candidates->row_bytes, "rows of other ranks", err)) ||
         !(candidates->placed = lw_alloc_array(SENT_ROWS, (size_t)candidates->row_bytes, "rows of the table", err)) ||
         !(candidates->counts = lw_alloc_array(BINS, sizeof *candidates->counts, "the count of peaks", err)) ||
         !(candidates->sifted = lw_alloc_array(sifted, sizeof *candidates->sifted, "crossings of all filters", err)) ||
-        !(candidates->picked = lw_alloc_array(sifted, sizeof *candidates->picked, "peaks of all filters", err)) ||
+        !(candidates->picked = lw_alloc_array(joins ? lw_clusters_most(n_channels) : sifted, sizeof *candidates->picked,
+                                              "peaks of all filters", err)) ||
+        (joins && lw_clusters_create(candidates->search, n_channels, &candidates->clusters, err)) ||
         lw_sources_create(&spec->setup->job, spec->op, spec->setup->engine, spec->sky, &candidates->sources, err))
         return LW_ESYSTEM;
     memset(candidates->counts, 0, BINS * sizeof *candidates->counts);
@@ -141,6 +150,7 @@ void lw_candidates_destroy(struct lw_candidates *candidates)
     lw_free(candidates->counts);
     lw_free(candidates->sifted);
     lw_free(candidates->picked);
+    lw_clusters_destroy(candidates->clusters);
     lw_free(candidates);
 }
 
@@ -319,7 +329,7 @@ static int add_rows(struct lw_candidates *candidates, const void *rows, int64_t 
     const bool is_hopeless = found / HOPELESS > most || (found > lw_max64(most / RATE_FROM, LEAST_RATE) &&
                                                          (double)found > HOPELESS * (double)most * part);
     if (candidates->waits && !candidates->is_crowded && (is_hopeless || found > most))
-        return lw_fail(err, LW_EDATA, "%" PRId64 " outputs in the first %.3g%% of the data wait for the last filters; max-peaks=%"
+        return lw_fail(err, LW_EDATA, "%" PRId64 " outputs in the first %.3g%% of the data wait to be compared; max-peaks=%"
                        PRId64 " lets %d times as many wait. Give about --threshold %.6g, or a greater max-peaks", found, 100 * part,
                        most / LW_CANDIDATES_KEPT, LW_CANDIDATES_KEPT, keeping_threshold(candidates, (double)most * part));
     if (!candidates->is_crowded && is_hopeless)
@@ -394,25 +404,32 @@ int64_t lw_candidates_rows(const struct lw_candidates *candidates)
     return candidates->n_found > most_found(candidates) ? LW_ROWS_TOO_MANY : candidates->n_found;
 }
 
-/* ---- peaks of all filters, after the last block ------------------------------------------------------------------------ */
+/* ---- peaks of all filters or channels, after the last block ------------------------------------------------------------- */
+
+/* Append n picked peaks to the table. */
+static int append_picked(struct lw_candidates *candidates, int64_t n, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int64_t i = 0; rc == LW_OK && i < n; i += SENT_ROWS) {
+        const int64_t some = lw_min64(SENT_ROWS, n - i);
+        lw_search_fill_rows(&candidates->spec.setup->job, candidates->picked + i, some, candidates->placed);
+        rc = append_rows(candidates, candidates->placed, some, candidates->spec.setup->job.search.most_peaks, err);
+    }
+    return rc;
+}
 
 /* Pick the peaks before output `end`, whose neighbours are all there, of the crossings being sifted. Forget crossings that are
  * neighbours of no later output. */
 static int pick_sifted(struct lw_candidates *candidates, int64_t end, struct lw_error *err)
 {
-    const int64_t most = candidates->spec.setup->job.search.most_peaks, cluster = candidates->search->cluster;
+    const int64_t cluster = candidates->search->cluster;
     const struct lw_peaks_spec spec = peaks_of(candidates, candidates->sifted_end, end);
     const struct lw_peaks_spec all = {.search = spec.search, .n_channels = spec.n_channels, .n_filters = spec.n_filters};
     struct lw_crossing *const sifted = candidates->sifted;
     const int64_t n = lw_peaks_merge(&all, sifted, candidates->n_sifted);
     const int64_t found = lw_peaks_pick(&spec, sifted, n, candidates->picked);
+    const int rc = append_picked(candidates, found, err);
     int64_t first = 0;
-    int rc = LW_OK;
-    for (int64_t i = 0; rc == LW_OK && i < found; i += SENT_ROWS) {
-        const int64_t some = lw_min64(SENT_ROWS, found - i);
-        lw_search_fill_rows(&candidates->spec.setup->job, candidates->picked + i, some, candidates->placed);
-        rc = append_rows(candidates, candidates->placed, some, most, err);
-    }
     while (first < n && sifted[first].index < end - cluster)
         first++;
     candidates->n_sifted = n - first;
@@ -444,13 +461,44 @@ static int sift_rows(void *context, const void *rows, int64_t n, struct lw_error
     return rc;
 }
 
-/* Make the peaks of the rows that have waited for all filters. */
+/* Append the wanted peaks of clusters that no output from `next` on can join. */
+static int end_clusters(struct lw_candidates *candidates, int64_t next, struct lw_error *err)
+{
+    const struct lw_peaks_spec wanted = peaks_of(candidates, 0, INT64_MAX);
+    const int64_t n = lw_clusters_end(candidates->clusters, next, candidates->picked);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (candidates->picked[i].index >= wanted.first && candidates->picked[i].index < wanted.end)
+            candidates->picked[kept++] = candidates->picked[i];
+    return append_picked(candidates, kept, err);
+}
+
+/* Take rows of the table, sorted by index, channel and filter; first by filter if clusters have one. */
+static int join_rows(void *context, const void *rows, int64_t n, struct lw_error *err)
+{
+    struct lw_candidates *const candidates = context;
+    const struct lw_job *const job = &candidates->spec.setup->job;
+    int rc = LW_OK;
+    for (int64_t i = 0; rc == LW_OK && i < n; i++) {
+        const struct lw_peak_row *const row = lw_search_row(job, rows, i);
+        const struct lw_crossing next = lw_search_row_crossing(job, row);
+        const bool is_other = !candidates->search->clusters_filters && next.filter != candidates->filter;
+        if (is_other || lw_clusters_are_full(candidates->clusters))
+            rc = end_clusters(candidates, is_other ? INT64_MAX : next.index, err);
+        candidates->filter = next.filter;
+        lw_clusters_add(candidates->clusters, &next, row->snr);
+    }
+    return rc;
+}
+
+/* Make the peaks of the rows that have waited for all filters or channels. */
 static int sift(struct lw_candidates *candidates, struct lw_error *err)
 {
     memset(candidates->counts, 0, BINS * sizeof *candidates->counts);
     candidates->n_found = 0;
-    const int rc = lw_writer_sift(candidates->spec.writer, candidates->product, sift_rows, candidates, err);
-    return rc ? rc : pick_sifted(candidates, INT64_MAX, err);
+    const bool joins = candidates->clusters;
+    const int rc = lw_writer_sift(candidates->spec.writer, candidates->product, joins ? join_rows : sift_rows, candidates, err);
+    return rc ? rc : joins ? end_clusters(candidates, INT64_MAX, err) : pick_sifted(candidates, INT64_MAX, err);
 }
 
 int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err)

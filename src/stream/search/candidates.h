@@ -10,7 +10,8 @@
  * --cluster W,filters compares the crossings of all filters, of which a rank may hold some at a time. So the table first gathers
  * the strongest crossing of each output among these, with the number of crossings that it stands for. These rows wait on disk;
  * there may be LW_CANDIDATES_KEPT times max-peaks of them. After the last block they are sifted, channel by channel: the strongest
- * of all filters remains, and from these the peaks are picked. */
+ * of all filters remains, and from these the peaks are picked. With --cluster W,trials=K channels are compared, too: the rows are
+ * sifted output by output, of all channels together, and each cluster leaves its strongest (signal/clusters.h). */
 #pragma once
 
 #include "engine/engine.h"

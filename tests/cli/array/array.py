@@ -292,6 +292,69 @@ def search(folder):
         check(np.allclose(found["blocks/max"], most, rtol=1e-3), f"{kind}: other /blocks/max")
 
 
+def friends(table, width, trials, filters):
+    """Rows (index, channel, filter, number of crossings) of the strongest in each cluster of a table of crossings."""
+    rows = sorted(zip(*(table[k].tolist() for k in ("index", "channel", "filter", "snr"))))
+    parent = list(range(len(rows)))
+
+    def root(i):
+        return i if parent[i] == i else root(parent[i])
+    for i, (index, channel, f, _) in enumerate(rows):
+        k = i - 1
+        while k >= 0 and index - rows[k][0] <= width:
+            if abs(rows[k][1] - channel) <= trials and (filters or rows[k][2] == f) and root(k) != root(i):
+                parent[root(i)] = root(k)
+            k -= 1
+    clusters = {}
+    for i, row in enumerate(rows):
+        clusters.setdefault(root(i), []).append(row)
+    best = [(min(those, key=lambda r: (-r[3], r[2], r[1], r[0])), len(those)) for those in clusters.values()]
+    return sorted((*row[:3], size) for row, size in best)
+
+
+def clusters(folder):
+    """Clusters over trials and channels are those of friends of friends among all crossings: the same table on any ranks, with any
+    split and memory, where filters are not held, and for a run that goes on."""
+    for kind, layout, axis_split in (("beams", "slow", "channels"), (None, "fast", "axis")):
+        options, _, _ = trial(folder, kind, kind is None, None, "same", "edge", layout, "<i2", n=12000, n_taps=16, n_filters=4)
+        options.update(products="peaks", threshold="3", noise="measured", mode="same")
+        crossings, _ = run(folder, options)
+        crossings = crossings["peaks"]
+        for width, trials, filters in ((5, 1, True), (40, 2, False), (0, 7, True)):
+            given = {**options, "cluster": str(width), "cluster-trials": str(trials), **({"cluster-filters": True} if filters else {})}
+            found, _ = run(folder, given)
+            rows = [tuple(map(int, (r["index"], r["channel"], r["filter"], r["cluster_size"]))) for r in found["peaks"]]
+            wanted = friends(crossings, width, trials, filters)
+            check(rows == wanted and len(crossings) > len(wanted) > 20, f"clusters {kind} {width} {trials} {filters}: {len(rows)} rows, "
+                  f"expected {len(wanted)} of {len(crossings)} crossings; {next((p for p in zip(rows, wanted) if p[0] != p[1]), None)}")
+            values = {(r["index"], r["channel"], r["filter"]): (r["re"], r["snr"]) for r in crossings}
+            check(all(values.get((r["index"], r["channel"], r["filter"])) == (r["re"], r["snr"]) for r in found["peaks"]),
+                  f"clusters {kind}: other values")
+        os.environ["LAPWING_BANK_BYTES"] = "200"
+        least = needed_memory(run(folder, given, ranks=3, code=78, memory="1M")[1])
+        same_everywhere(folder, given, f"clusters {kind}", found, [(3, {"split": axis_split}, least), (8, {"split": "filters", "threads": 1}, None)])
+        path = f"{folder}/gone-on.h5"
+        words = [word.replace("DATA", f"{folder}/data.h5") if isinstance(word, str) else word for word in as_arguments(given)]
+        again = ["ols", *words, "--output", path, "--overwrite", "--memory", least]
+        lapwing(1, *again, "--time-limit", "0.001", code=75)
+        lapwing(2, *again)
+        del os.environ["LAPWING_BANK_BYTES"]
+        with h5py.File(path) as file:
+            check(read_products(file)["peaks"].tobytes() == found["peaks"].tobytes(), f"clusters {kind}: a run that goes on differs")
+        said = lapwing(1, "verify", f"{folder}/other.h5", "--sample", "60").stdout
+        check(re.search(r"/peaks +[1-9]\d* +0 ", said), f"clusters {kind}: {said}")
+        if kind == "beams":                                     # chains are followed through W outputs around a window
+            given = {**options, "cluster": "40", "cluster-trials": "2"}
+            all_of, _ = run(folder, {**options, "noise": "energy", "threshold": "1500"})
+            threshold = np.sort(all_of["peaks"]["snr"])[-600:-598].mean()
+            part, _ = run(folder, {**given, "start": "4000", "count": "5000", "noise": "energy", "threshold": repr(float(threshold))})
+            near = all_of["peaks"][all_of["peaks"]["snr"] >= threshold]
+            near = near[(near["index"] >= 3960) & (near["index"] < 9040)]
+            wanted = [(i - 4000, *rest) for i, *rest in friends(near, 40, 2, False) if 4000 <= i < 9000]
+            rows = [tuple(map(int, (r["index"], r["channel"], r["filter"], r["cluster_size"]))) for r in part["peaks"]]
+            check(rows == wanted and len(rows) > 5, f"clusters in a window: {len(rows)} rows, expected {len(wanted)} of {len(near)} crossings")
+
+
 def masks(folder):
     """Masked samples count as zeros, and an output by the part of the energy of all its channels that is masked."""
     for kind in ("stack", "beams"):
@@ -343,7 +406,8 @@ def refusals(folder):
             ({"stack": True, "mode": "valid", "delays": "DATA:/far"}, 78, "delays"),
             ({"normalize": "energy", "products": "peaks", "threshold": "1", "noise": "energy"}, 2, "not for --normalize"),
             ({"stack": True, "whiten": "1s", "sample-rate": "100"}, 2, "--whiten"), ({"delay-unit": "s"}, 2, "goes with"),
-            ({"stack": True, "split": "channels"}, 2, "one channel"), ({"noise-unit": "mad"}, 2, "--products peaks")):
+            ({"stack": True, "split": "channels"}, 2, "one channel"), ({"noise-unit": "mad"}, 2, "--products peaks"),
+            ({"cluster": "0,trials=2"}, 2, "--cluster W,trials=K goes with --products peaks only")):
         _, said = run(folder, {"input": "DATA:/x", "axis": "1", "filters": "DATA:/h", **options}, code=code)
         check(words in said, f"{options}: the message does not have '{words}': {said[-300:]}")
     options = {"input": "DATA:/x", "axis": "1", "filters": "DATA:/h", "stack": True, "delays": "DATA:/half", "delay-unit": "s"}
@@ -366,7 +430,7 @@ def chosen(folder):
         compare(part, found.get("filtered", np.zeros(0)), f"channels {channels}")
 
 
-PARTS = (outputs, levels, not_a_number, bits, search, masks, refusals, chosen)
+PARTS = (outputs, levels, not_a_number, bits, search, clusters, masks, refusals, chosen)
 with tempfile.TemporaryDirectory() as work:
     for part in PARTS:
         if os.environ.get("LW_ARRAY_PART", part.__name__) == part.__name__:
