@@ -228,6 +228,8 @@ void lw_ols_describe_array(const struct lw_options *given, const struct lw_job *
         lw_product_note_text(product, "stack", lw_options_text(given, "stack"));
     else
         lw_product_note_int(product, "beams", sums->n);
+    if (job->array->unit[0])
+        lw_product_note_text(product, "trial_unit", job->array->unit);
     lw_product_note_int(product, "summed_channels", sums->n_inputs);
     lw_product_note_int(product, "least_delay_samples", -sums->before);
     lw_product_note_int(product, "greatest_delay_samples", sums->after);

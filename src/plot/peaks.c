@@ -1,6 +1,6 @@
 /* peaks.c - draws the peaks of a table as discs, larger for stronger peaks. The axes are time and filter; with one filter, time and
- * channel; with one of both, time and signal-to-noise ratio; for peaks in images, column and row. Of peaks in the same cell of
- * CELL_PIXELS pixels only the strongest is shown. */
+ * channel; with one of both, time and signal-to-noise ratio; for peaks in beams, time and their coordinate, such as the dispersion
+ * measure; for peaks in images, column and row. Of peaks in the same cell of CELL_PIXELS pixels only the strongest is shown. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
@@ -13,9 +13,9 @@
 
 enum { CELL_PIXELS = 4 };
 
-/* Columns of the table. In a table of sources `column` is X, `row` is TIME, and `image` is both FILTER and CHANNEL. */
-enum { X, TIME, FILTER, CHANNEL, SNR, N_COLUMNS, N_IMAGE_COLUMNS = 4 };
-static const char *const of_series[N_COLUMNS] = {"index", "time", "filter", "channel", "snr"};
+/* Columns of the table. In a table of sources `column` is X, `row` is TIME, and `image` is both FILTER and CHANNEL. TRIAL is the
+ * coordinate of beams, in the table's last column; without beams `snr` takes its place. */
+enum { X, TIME, FILTER, CHANNEL, SNR, TRIAL, N_COLUMNS, N_IMAGE_COLUMNS = 4 };
 static const char *const of_images[N_IMAGE_COLUMNS] = {"column", "row", "image", "snr"};
 
 struct peak {
@@ -25,6 +25,7 @@ struct peak {
 struct peaks {
     struct lw_plot *plot;
     bool is_image;
+    const char *trial;                  /* name of the coordinate of beams; NULL: the channels are no beams */
     void (*visit)(struct peaks *p, const double *row);     /* called for each chosen row in the pass under way */
     struct lw_option_range channels;    /* chosen channels; -1: open end */
     double begin, end;                  /* --from and --to, seconds from the start of the signal; infinite: not given */
@@ -44,7 +45,7 @@ struct peaks {
 static void visit_row(void *context, const double *row)
 {
     struct peaks *const p = context;
-    const double of_image[N_COLUMNS] = {row[0], row[1], row[2], row[2], row[3]};
+    const double of_image[N_COLUMNS] = {row[0], row[1], row[2], row[2], row[3], row[3]};
     const double *const uniform = p->is_image ? of_image : row;
     const double time = uniform[TIME] - p->x_zero;
     if (lw_plot_is_chosen(&p->channels, (int64_t)uniform[CHANNEL]) && isfinite(uniform[SNR]) &&
@@ -55,6 +56,7 @@ static void visit_row(void *context, const double *row)
 static int each_row(struct peaks *p, void (*visit)(struct peaks *p, const double *row), struct lw_error *err)
 {
     const struct lw_plot_subject *const subject = &p->plot->subject;
+    const char *const of_series[N_COLUMNS] = {"index", "time", "filter", "channel", "snr", p->trial ? p->trial : "snr"};
     const struct lw_rows rows = {0, subject->notes->n_rows, p->is_image ? of_images : of_series,
                                  p->is_image ? N_IMAGE_COLUMNS : N_COLUMNS};
     p->visit = visit;
@@ -115,7 +117,8 @@ static void find_view(struct peaks *p)
     const int x = x_column(p);
     const double zero = x == TIME ? p->x_zero : 0, margin = p->high[x] > p->low[x] ? 0.02 * (p->high[x] - p->low[x]) : 0.5;
     const double height = p->high[p->by] - p->low[p->by];
-    const double room = p->by == SNR ? 0.05 * fmax(height, 1) : fmax(0.5, 0.04 * height);
+    const double least = p->by == TRIAL && height > 0 ? 0 : 0.5;
+    const double room = p->by == SNR ? 0.05 * fmax(height, 1) : fmax(least, 0.04 * height);
     p->view_low[0] = p->low[x] - zero - margin;
     p->view_high[0] = p->high[x] - zero + margin;
     p->view_low[1] = p->low[p->by] - room;
@@ -136,6 +139,8 @@ static int collect(struct peaks *p, struct lw_error *err)
                        p->plot->subject.notes->n_rows > 0 ? " in the part that is chosen" : "");
     if (p->is_image)
         p->by = TIME;                   /* rows of images */
+    else if (p->trial)
+        p->by = TRIAL;
     else if (p->high[FILTER] > p->low[FILTER])
         p->by = FILTER;
     else
@@ -193,6 +198,14 @@ static double label_x(const struct peaks *p, char *label, size_t size)
     const double factor = lw_label_time_unit(p->high[TIME] - p->low[TIME], &unit);
     snprintf(label, size, "time (%s)%s%s", unit, p->start[0] ? " since " : "", p->start);
     return factor;
+}
+
+/* Label the vertical axis by the coordinate of beams and its unit: "dm (pc cm-3)". */
+static const char *label_trial(const struct peaks *p, char *label, size_t size)
+{
+    const char *const unit = lw_said_text(&p->plot->subject.notes->dataset, "trial_unit");
+    snprintf(label, size, unit[0] ? "%s (%.60s)" : "%s", p->trial, unit);
+    return label;
 }
 
 /* ---- names of filters ------------------------------------------------------------------------------------------------- */
@@ -261,7 +274,7 @@ static void draw(struct peaks *p)
     static const char *const names[] = {"", "row", "filter", "channel", "signal-to-noise ratio"};
     struct lw_script *const script = &p->plot->script;
     const bool is_downward = p->is_image && !lw_subject_is_upward(&p->plot->subject);
-    char label[160];
+    char label[160], trial[2 * LW_NOTE_NAME];
     const double factor = label_x(p, label, sizeof label);
     const double *const low = p->view_low, *const high = p->view_high;
     struct lw_colours colours = {.low = p->low[SNR], .high = p->high[SNR] > p->low[SNR] ? p->high[SNR] : p->low[SNR] + 1};
@@ -269,7 +282,8 @@ static void draw(struct peaks *p)
     struct filter_names filters = {0};
     name_filters(p, &filters);
     const struct lw_panel panel = {
-        .x_label = label, .y_label = filters.label ? filters.label : names[p->by],
+        .x_label = label,
+        .y_label = p->by == TRIAL ? label_trial(p, trial, sizeof trial) : filters.label ? filters.label : names[p->by],
         .x_low = low[0] * factor, .x_high = high[0] * factor,
         .y_low = is_downward ? high[1] : low[1], .y_high = is_downward ? low[1] : high[1], .log_y = p->plot->is_log && p->by == SNR,
     };
@@ -284,7 +298,7 @@ static void draw(struct peaks *p)
     lw_script_panel(script, &p->panels, &panel);
     if (filters.label)
         write_names(p, &filters);
-    else if (p->by != SNR && p->high[p->by] - p->low[p->by] < 16)
+    else if (p->by != SNR && p->by != TRIAL && p->high[p->by] - p->low[p->by] < 16)
         fputs("set ytics 1\n", script->file);
     lw_graticule_plot(&p->graticule, low, high, "",
                       "$data0 using 1:2:4:3 with points pointtype 7 pointsize variable linecolor palette", script);
@@ -296,6 +310,7 @@ int lw_plot_peaks(struct lw_plot *plot, struct lw_error *err)
     const struct lw_notes *const notes = plot->subject.notes;
     struct peaks p = {
         .plot = plot, .is_image = plot->subject.is_image,
+        .trial = !plot->subject.is_image && notes->n_columns == LW_PEAK_COLUMNS + 1 ? notes->columns[LW_PEAK_COLUMNS].name : NULL,
         .channels = lw_options_range(plot->given, "channels"), .begin = -INFINITY, .end = INFINITY,
         .x_zero = lw_said_real(&notes->dataset, "start_time", 0),
     };

@@ -349,6 +349,35 @@ def found_by():
           f"{len(block)} of {len(psd)} frequencies")
 
 
+def trials():
+    """Peaks of beams are drawn over time and the beams' coordinate, with its name and unit; --channels chooses beams."""
+    x = random.standard_normal((4, 8000))
+    x[:, 3000:3004] += 9
+    save("array.h5", x, sample_rate_hz=RATE)
+    for name, unit, label in (("slowness", "s/km", "slowness (s/km)"), ("trial", None, "trial")):
+        with h5py.File("beams.h5", "w") as file:
+            file["delays"] = np.arange(-2, 5)[:, None] * np.arange(4)
+            file[name] = 0.05 * np.arange(-2, 5) + 0.001
+            if unit:
+                file[name].attrs["units"] = unit
+            file[name].make_scale(name)
+            file["delays"].dims[0].attach_scale(file[name])
+        lapwing(1, "ols", "--input", "array.h5:/x", "--axis", 1, "--beams", "beams.h5:/delays", "--boxcar", "1,4", "--products", "peaks",
+                "--threshold", 3.5, "--cluster", "20,filters", "--output", "beams-p.h5", "--overwrite", "--quiet")
+        script, (block,) = text("beams-p.h5:/peaks")
+        with h5py.File("beams-p.h5") as file:
+            peaks = file["peaks"][()]
+        check(f'set ylabel "{label}"' in script and "set ytics 1" not in script, f"the axis of beams is not labelled {label}")
+        wanted = np.array([[p["time"] * 1e3 if "(ms)" in script else p["time"], p[name], p["snr"]] for p in peaks])
+        unknown = [row for row in block if not np.any(np.all(np.abs(wanted - row[:3]) < 1e-4 * np.maximum(1, wanted), axis=1))]
+        check(len(block) > 20 and not unknown and {round(row[1], 3) for row in block} == {round(t, 3) for t in peaks[name]},
+              f"{len(unknown)} of {len(block)} peaks of beams are not in the table: {unknown[:3]}")
+        strongest = max(block, key=lambda row: row[2])
+        check(abs(strongest[1] - 0.001) < 1e-9 and strongest is block[-1] and strongest[3] == 2.7, f"the largest disc is {strongest}")
+        _, (block,) = text("beams-p.h5", "--channels", "3")
+        check({round(row[1], 3) for row in block} == {0.051}, "other beams than the chosen one are drawn")
+
+
 # ---- results ----
 
 def results():
@@ -605,6 +634,7 @@ with tempfile.TemporaryDirectory() as folder:
     if shutil.which("gnuplot"):
         scales()
         found_by()
+        trials()
         names()
         every_sign()
         pictures()
