@@ -25,6 +25,11 @@ static const struct lw_option options[] = {
      .help = "Begin so long before the time: a number of samples, or a time such as 0.5s."},
     {.name = "after", .kind = LW_OPTION_STRETCH, .argument = "TIME", .is_required = true, .minimum = 1, .maximum = 1e9,
      .help = "End so long behind the time. Templates have before + after taps; the first behind the end is at TIME."},
+    {.name = "delays", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
+     .help = "Cut each channel later, by its delay: [template x channel], or [channel] for all templates. ols --stack --delays "
+             "takes the same table and lines the channels up again."},
+    {.name = "delay-unit", .kind = LW_OPTION_CHOICE, .choices = "samples|s", .fallback = "samples", .is_rare = true,
+     .help = "Unit of --delays. Seconds (s) are rounded to the nearest sample, halves to the even one."},
     {.name = "type", .kind = LW_OPTION_NONE},
     {0},
 };
@@ -39,6 +44,7 @@ struct cut {
     struct lw_boxes *boxes;             /* owned */
     FILE *into;                         /* memory stream that collects `samples` */
     int64_t *samples;                   /* owned, by malloc; [n] sample of the data under the reference tap */
+    double *delays;                     /* owned; [n][n_channels], whole samples; NULL: 0 */
     int64_t n, before, n_taps, n_channels;
     int parts;                          /* numbers of a sample */
 };
@@ -94,14 +100,55 @@ static int add_text(struct cut *cut, const char *text, struct lw_error *err)
     return rc;
 }
 
+/* Return the samples by which a channel is late. */
+static int64_t delay_of(const struct cut *cut, int64_t f, int64_t channel)
+{
+    return cut->delays ? (int64_t)cut->delays[f * cut->n_channels + channel] : 0;
+}
+
+/* Read the delays of the chosen channels. */
+static int read_delays(const struct lw_options *given, struct cut *cut, struct lw_error *err)
+{
+    const char *const name = lw_options_text(given, "delays");
+    const struct lw_for *const data = cut->data;
+    const bool in_seconds = lw_options_choice(given, "delay-unit") > 0;
+    const double scale = in_seconds ? data->info.axis.sample_rate_hz : 1;
+    LW_FREED double *all = NULL;
+    struct lw_dataset_info info;
+    if (!name)
+        return LW_OK;
+    const int rc = lw_numbers_read(name, 2, &info, &all, err);
+    if (rc)
+        return rc;
+    const int64_t rows = info.n_dims == 2 ? info.dims[0] : 1, n_columns = info.dims[info.n_dims - 1];
+    const int64_t there = data->channel_dim >= 0 ? data->info.dims[data->channel_dim] : 1;
+    const struct lw_range those = n_columns == there ? data->channels : (struct lw_range){0, cut->n_channels, 1};
+    if (info.type.is_complex || (n_columns != there && n_columns != cut->n_channels) || (rows != cut->n && rows != 1))
+        return lw_fail(err, LW_EDATA, "--delays %.600s is [%" PRId64 " x %" PRId64 "]: give real numbers [%" PRId64 " x %" PRId64
+                       "], or [%" PRId64 "] for all templates", name, rows, n_columns, cut->n, there, there);
+    if (scale <= 0)
+        return lw_fail(err, LW_EUSAGE, "--delay-unit s needs the data's sampling rate: give --sample-rate");
+    if (!(cut->delays = lw_alloc_array(cut->n * cut->n_channels, sizeof *cut->delays, "delays", err)))
+        return LW_ESYSTEM;
+    for (int64_t i = 0; i < cut->n * cut->n_channels; i++) {
+        const int64_t channel = those.begin + i % cut->n_channels * those.step;
+        const double delay = all[(rows > 1 ? i / cut->n_channels : 0) * n_columns + channel] * scale;
+        cut->delays[i] = rint(delay);
+        if (!(fabs(delay) < 0x1p30) || (!in_seconds && delay != cut->delays[i]))
+            return lw_fail(err, LW_EDATA, "--delays: %.9g of channel %" PRId64 " is no whole number of samples below 2^30: give "
+                           "--delay-unit s for seconds", delay, channel);
+    }
+    return LW_OK;
+}
+
 /* Refuse templates that reach beyond the data. */
 static int check_times(const struct cut *cut, struct lw_error *err)
 {
     const int64_t last = cut->data->info.dims[cut->data->axis] - cut->n_taps + cut->before;      /* samples are within +-9e18 */
-    for (int64_t f = 0; f < cut->n; f++)
-        if (cut->samples[f] < cut->before || cut->samples[f] > last)
+    for (int64_t f = 0, c = 0; f < cut->n; c = (c + 1) % cut->n_channels, f += c == 0)
+        if (cut->samples[f] < cut->before - delay_of(cut, f, c) || cut->samples[f] > last - delay_of(cut, f, c))
             return lw_fail(err, LW_ECONFIG, "template %" PRId64 ", at sample %" PRId64 ", would leave %.600s, which has %" PRId64
-                           " samples: leave its time out, or give less --before or --after", f, cut->samples[f],
+                           " samples: leave its time out, or give less --before or --after", f, cut->samples[f] + delay_of(cut, f, c),
                            lw_dataset_name(&cut->data->info).text, cut->data->info.dims[cut->data->axis]);
     return LW_OK;
 }
@@ -121,6 +168,7 @@ static int read_times(const struct lw_options *given, struct cut *cut, struct lw
     lw_names_release(&names);
     if (rc == LW_OK && (cut->n < 1 || cut->n > INT32_MAX))
         rc = lw_fail(err, LW_EUSAGE, "--at names %" PRId64 " times: give one at least, and at most 2^31 - 1", cut->n);
+    rc = rc ? rc : read_delays(given, cut, err);
     return rc ? rc : check_times(cut, err);
 }
 
@@ -132,16 +180,25 @@ static int make(const void *context, int f, double *work, double *row, struct lw
     const struct cut *const cut = context;
     const struct lw_for *const data = cut->data;
     const int64_t n = cut->n_channels * cut->n_taps, parts = cut->parts;
-    const int64_t by_tap = data->channel_dim == 1 ? cut->n_channels : 1, by_channel = data->channel_dim == 1 ? 1 : cut->n_taps;
+    const int64_t n_boxes = cut->delays ? cut->n_channels : 1;          /* a box of each channel, or one of all */
+    const bool by_time = data->channel_dim == 1 && !cut->delays;
+    const int64_t by_tap = by_time ? cut->n_channels : 1, by_channel = by_time ? 1 : cut->n_taps;
+    LW_FREED struct lw_sample_box *const boxes = lw_alloc_array(n_boxes, sizeof *boxes, "templates", err);
     struct lw_sample_box box = {.count = {1, 1, 1, 1}, .step = {1, 1, 1, 1}};
     box.first[data->axis] = cut->samples[f] - cut->before;
     box.count[data->axis] = cut->n_taps;
     if (data->channel_dim >= 0) {
         box.first[data->channel_dim] = data->channels.begin;
         box.step[data->channel_dim] = data->channels.step;
-        box.count[data->channel_dim] = cut->n_channels;
+        box.count[data->channel_dim] = cut->delays ? 1 : cut->n_channels;
     }
-    const int rc = lw_boxes_read(cut->boxes, &box, 1, work + n * parts, err);
+    for (int64_t b = 0; boxes && b < n_boxes; b++) {
+        boxes[b] = box;
+        boxes[b].first[data->axis] += delay_of(cut, f, b);
+        if (data->channel_dim >= 0)
+            boxes[b].first[data->channel_dim] += b * data->channels.step;
+    }
+    const int rc = boxes ? lw_boxes_read(cut->boxes, boxes, (int)n_boxes, work + n * parts, err) : LW_ESYSTEM;
     if (rc)
         return rc;
     for (int64_t i = 0; i < n * parts; i++) {
@@ -150,9 +207,10 @@ static int make(const void *context, int f, double *work, double *row, struct lw
         if (isfinite(work[i]))
             continue;
         char time[LW_INSTANT_TEXT];
-        lw_sampling_time_text(&data->info.axis, box.first[data->axis] + tap, time);
+        const int64_t sample = box.first[data->axis] + delay_of(cut, f, channel) + tap;
+        lw_sampling_time_text(&data->info.axis, sample, time);
         return lw_fail(err, LW_EDATA, "template %d: sample %" PRId64 "%s%s of channel %" PRId64 " of %.600s is missing or not a "
-                       "number: leave its time or the channel out", f, box.first[data->axis] + tap, time[0] ? ", " : "", time,
+                       "number: leave its time or the channel out", f, sample, time[0] ? ", " : "", time,
                        data->channels.begin + channel * data->channels.step, lw_dataset_name(&data->info).text);
     }
     row[SAMPLE] = (double)cut->samples[f];
@@ -175,6 +233,7 @@ static void release(void *context)
     struct cut *const cut = context;
     lw_boxes_close(cut->boxes);
     free(cut->samples);
+    lw_free(cut->delays);
     lw_free(cut);
 }
 
@@ -237,12 +296,13 @@ const struct lw_filter_kind lw_filter_cut = {
     .name = "cut", .title = "templates cut from data around given times",
     .description = "Templates for ols --correlate: taps [template x channel x tap] are the data's samples in the order of time, "
                    "unscaled. The attribute reference_tap marks the tap at the given time, so that a peak in /peaks has that "
-                   "time. The table /templates, beside /taps, has a row for each: sample, and time as in /peaks. A sample in a "
+                   "time. --delays cuts each channel at its own arrival. The table /templates, beside /taps, has a row for each: sample, and time as in /peaks. A sample in a "
                    "template that is missing or not a number ends the command with a message.",
     .example = "lapwing filters cut --for network.mseed --at 2018-08-31T07:01:12.5 8s \\\n"
-               "    --before 0.5s --after 2.5s --output templates.h5\n"
+               "    --delays arrivals.h5:/delays --before 0.5s --after 2.5s --output templates.h5\n"
                "lapwing ols --input network.mseed --filters templates.h5:/taps --correlate \\\n"
-               "    --normalize demeaned --stack sum --products peaks --threshold 8 \\\n"
-               "    --output detections.h5",
+               "    --delays arrivals.h5:/delays --normalize demeaned --stack sum --products peaks \\\n"
+               "    --threshold 8 --noise-unit mad --output detections.h5\n"
+               "lapwing plot detections.h5:/peaks --kind detection",
     .options = options, .plan = plan,
 };

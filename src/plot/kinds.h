@@ -10,6 +10,7 @@
 /* The value of a kind is the index of its name among the choices of --kind. */
 enum lw_plot_kind {
     LW_PLOT_SERIES = 1, LW_PLOT_WATERFALL, LW_PLOT_IMAGE, LW_PLOT_SPECTRUM, LW_PLOT_PEAKS, LW_PLOT_FILTERS,
+    LW_PLOT_DETECTION,
 };
 
 /* A picture while it is made. */
@@ -105,6 +106,15 @@ int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, i
 /** Read --from and --to as frequencies; without an option its value stays. LW_EUSAGE: no frequency, or an empty band. */
 int lw_plot_band(const struct lw_plot *plot, double *low_hz, double *high_hz, struct lw_error *err);
 
+/** Find a file that a run was given for `option`, here or relative to the result's folder. @return  false: it is not there */
+bool lw_plot_find(const struct lw_plot_subject *subject, const char *option, char *name, size_t size);
+
+/** Return the channels of the input that a result has summed, as beams or stacks; 0: none. */
+static inline int64_t lw_plot_n_summed(const struct lw_plot_subject *subject)
+{
+    return (int64_t)lw_said_real(&subject->notes->dataset, "summed_channels", 0);
+}
+
 /** Read the subject's channels that --channels, --distance or --frequency choose. Errors: those of lw_job_choose_channels. */
 int lw_plot_channels(const struct lw_plot *plot, struct lw_option_range *range, struct lw_error *err);
 
@@ -154,3 +164,4 @@ int lw_plot_waterfall(struct lw_plot *plot, struct lw_error *err);      /* image
 int lw_plot_spectrum(struct lw_plot *plot, struct lw_error *err);
 int lw_plot_peaks(struct lw_plot *plot, struct lw_error *err);
 int lw_plot_filters(struct lw_plot *plot, struct lw_error *err);
+int lw_plot_detection(struct lw_plot *plot, struct lw_error *err);

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -23,9 +24,10 @@ const struct lw_option lw_plot_options[] = {
      .help = "Picture to make. Its ending chooses .png, .pdf, .svg, or .gp: gnuplot's own text with all data in it, to edit and "
              "to draw by 'gnuplot NAME.gp > NAME.png'. Default: FILE without its ending, the dataset's name, and .png."},
     LW_OPTION_OVERWRITE,
-    {.name = "kind", .kind = LW_OPTION_CHOICE, .choices = "auto|series|waterfall|image|spectrum|peaks|filters", .fallback = "auto",
+    {.name = "kind", .kind = LW_OPTION_CHOICE, .choices = "auto|series|waterfall|image|spectrum|peaks|filters|detection", .fallback = "auto",
      .help = "What to draw. auto draws tables of sfft as spectrum, tables of peaks as peaks, and banks of filters as filters. It "
-             "draws pixels as image, up to 8 channels of samples as series, and more as waterfall."},
+             "draws pixels as image, up to 8 channels of samples as series, and more as waterfall. detection draws the strongest "
+             "of a stack's peaks, from --from to --to: the channels around it, moved by their delays, and their mean."},
     {.name = "with-input", .kind = LW_OPTION_FLAG,
      .help = "Draw the input above the result. It is the part of the input that the result shows. Default: yes if that file is "
              "still there and has not changed; --with-input=no draws the result alone."},
@@ -67,10 +69,9 @@ const struct lw_option lw_plot_options[] = {
 
 /* ---- the input of a result ----------------------------------------------------------------------------------------- */
 
-/* Find the input's file under the name that the run was given, here or relative to the result's folder. */
-static bool find_input(const struct lw_plot_subject *subject, char *name, size_t size)
+bool lw_plot_find(const struct lw_plot_subject *subject, const char *option, char *name, size_t size)
 {
-    const char *const input = lw_said_text(&subject->notes->file, "input");
+    const char *const input = lw_said_text(&subject->notes->file, option);
     const char *const slash = strrchr(subject->info.file, '/');
     struct lw_object object;
     snprintf(name, size, "%s", input);
@@ -87,8 +88,10 @@ static int open_input(struct lw_plot *plot, struct lw_error *err)
     const struct lw_plot_subject *const subject = &plot->subject;
     char name[2 * LW_MAX_PATH];
     const bool has_filters = subject->z >= 0 && subject->z < subject->x;
+    const char *const given = strstr(lw_said_text(&subject->notes->file, "configuration"), "\naxis = ");
+    const int axis = given ? atoi(given + strlen("\naxis = ")) : -1;           /* of tables and sums of channels, time is no help */
     const struct lw_subject_hints hints = {
-        .axis = subject->is_image ? -1 : subject->x - has_filters, .shape = subject->is_image ? LW_SHAPE_IMAGE : LW_SHAPE_SERIES,
+        .axis = subject->is_image ? -1 : subject->is_table || lw_plot_n_summed(subject) > 0 ? axis : subject->x - has_filters, .shape = subject->is_image ? LW_SHAPE_IMAGE : LW_SHAPE_SERIES,
     };
     const char *const named = lw_said_text(&subject->notes->file, "input");
     struct lw_attribute first;
@@ -97,7 +100,7 @@ static int open_input(struct lw_plot *plot, struct lw_error *err)
     if (!named[0] || (!lw_said_find(&subject->notes->dataset, "first_input_sample", &first) &&
                       !lw_said_find(&subject->notes->dataset, "first_input_row", &first)))
         return lw_fail(err, LW_EDATA, "--with-input: %.500s does not name its input", subject->name);
-    if (!find_input(subject, name, sizeof name))
+    if (!lw_plot_find(subject, "input", name, sizeof name))
         return lw_fail(err, LW_EIO, "--with-input: %.400s, the input of %.400s, cannot be found", named, subject->name);
     if (lw_object_parse(name, &object, NULL) != LW_OK || stat(object.file, &status) != 0 ||
         (double)status.st_size != lw_said_real(&subject->notes->file, "input_file_bytes", 0))
@@ -111,7 +114,8 @@ static int choose_input(struct lw_plot *plot, struct lw_error *err)
 {
     const bool is_given = lw_options_given(plot->given, "with-input");
     const bool is_wanted = lw_options_flag(plot->given, "with-input") && !plot->subject.is_table;
-    if (is_given && !is_wanted && !plot->subject.is_image)
+    if ((is_given && !is_wanted && !plot->subject.is_image) ||
+        (!is_given && plot->kind == LW_PLOT_SERIES && lw_plot_n_summed(&plot->subject) > 0))    /* no channel is that of a sum */
         return LW_OK;
     struct lw_error reason;
     const int rc = open_input(plot, &reason);
@@ -177,10 +181,13 @@ static int settle_kind(struct lw_plot *plot, struct lw_error *err)
     if (rc)
         return rc;
     plot->kind = wanted > 0 ? (enum lw_plot_kind)wanted : suggested;
-    const bool is_of_table = plot->kind == LW_PLOT_SPECTRUM || plot->kind == LW_PLOT_PEAKS;
-    if (is_of_table != subject->is_table || (is_of_table && plot->kind != suggested))
+    const bool is_detection = plot->kind == LW_PLOT_DETECTION, is_of_table = plot->kind == LW_PLOT_SPECTRUM ||
+                                                                             plot->kind == LW_PLOT_PEAKS || is_detection;
+    if (is_of_table != subject->is_table || (is_of_table && (is_detection ? LW_PLOT_PEAKS : plot->kind) != suggested))
         return lw_fail(err, LW_ECONFIG, "--kind %s: %.500s is %s", lw_options_text(plot->given, "kind"), subject->name,
                        !subject->is_table ? "no table" : suggested == LW_PLOT_PEAKS ? "a table of peaks" : "a table of lines");
+    if (is_detection)
+        return open_input(plot, err);
     if ((subject->is_table && !subject->is_image) || plot->kind == LW_PLOT_FILTERS)
         return LW_OK;
     if (!subject->is_axis_known && !subject->is_image)
@@ -196,6 +203,7 @@ static int draw(struct lw_plot *plot, struct lw_picture_file *file, struct lw_er
     static int (*const kinds[])(struct lw_plot *plot, struct lw_error *err) = {
         [LW_PLOT_SERIES] = lw_plot_series,     [LW_PLOT_WATERFALL] = lw_plot_waterfall, [LW_PLOT_IMAGE] = lw_plot_waterfall,
         [LW_PLOT_SPECTRUM] = lw_plot_spectrum, [LW_PLOT_PEAKS] = lw_plot_peaks,         [LW_PLOT_FILTERS] = lw_plot_filters,
+        [LW_PLOT_DETECTION] = lw_plot_detection,
     };
     const int rc = kinds[plot->kind](plot, err);
     if (rc)

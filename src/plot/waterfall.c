@@ -11,7 +11,8 @@ enum { MOST_PANELS = 4 };
 
 static int add_input(struct lw_plot *plot, struct lw_samples *images, struct lw_error *err)
 {
-    const struct lw_option_range *const y = &images->channels;
+    const int64_t n_summed = lw_plot_n_summed(&plot->subject);
+    const struct lw_option_range all = {0, n_summed, 1}, *const y = n_summed > 0 ? &all : &images->channels;
     const struct lw_input_map map = lw_plot_map_input(plot);
     struct lw_shown *const shown = lw_samples_add(images);
     *shown = (struct lw_shown){.subject = &plot->input, .first = -map.first / map.step, .step = 1 / map.step};

@@ -109,9 +109,9 @@ int lw_checkpoint_number(const struct lw_checkpoint *checkpoint, const char *key
 
 void lw_checkpoint_add_flaws(struct lw_journal *journal, const struct lw_flaws *flaws)
 {
-    lw_journal_add_format(journal, "flaws", "%" PRId64 " %" PRId64 " %" PRId64 " %d %" PRId64 " %" PRId64 " %" PRId64,
+    lw_journal_add_format(journal, "flaws", "%" PRId64 " %" PRId64 " %" PRId64 " %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
                           flaws->n_not_finite, flaws->first, flaws->end, flaws->is_rough, flaws->n_out_of_range,
-                          flaws->loss.n_saturated, flaws->loss.n_nan);
+                          flaws->loss.n_saturated, flaws->loss.n_nan, flaws->n_quiet);
 }
 
 int lw_checkpoint_take_flaws(const struct lw_checkpoint *checkpoint, struct lw_flaws *flaws, struct lw_error *err)
@@ -119,8 +119,9 @@ int lw_checkpoint_take_flaws(const struct lw_checkpoint *checkpoint, struct lw_f
     const char *const text = lw_journal_find(checkpoint->earlier, "flaws");
     int is_rough;
     if (!text ||
-        sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %d %" SCNd64 " %" SCNd64 " %" SCNd64, &flaws->n_not_finite, &flaws->first,
-               &flaws->end, &is_rough, &flaws->n_out_of_range, &flaws->loss.n_saturated, &flaws->loss.n_nan) != 7)
+        sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %d %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, &flaws->n_not_finite,
+               &flaws->first, &flaws->end, &is_rough, &flaws->n_out_of_range, &flaws->loss.n_saturated, &flaws->loss.n_nan,
+               &flaws->n_quiet) != 8)
         return lw_checkpoint_fail(checkpoint, "flaws", err);
     flaws->is_rough = is_rough;
     return LW_OK;

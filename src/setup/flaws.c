@@ -16,6 +16,7 @@ void lw_flaws_add(struct lw_flaws *flaws, const struct lw_flaws *more)
     flaws->n_not_finite += more->n_not_finite;
     flaws->n_sought += more->n_sought;
     flaws->n_out_of_range += more->n_out_of_range;
+    flaws->n_quiet += more->n_quiet;
     flaws->loss.n_saturated += more->loss.n_saturated;
     flaws->loss.n_nan += more->loss.n_nan;
     if (more->end > 0)
@@ -28,6 +29,7 @@ void lw_flaws_sum(struct lw_comm *comm, struct lw_flaws *flaws)
 {
     flaws->n_not_finite = lw_comm_sum(comm, flaws->n_not_finite);
     flaws->n_out_of_range = lw_comm_sum(comm, flaws->n_out_of_range);
+    flaws->n_quiet = lw_comm_sum(comm, flaws->n_quiet);
     flaws->loss.n_saturated = lw_comm_sum(comm, flaws->loss.n_saturated);
     flaws->loss.n_nan = lw_comm_sum(comm, flaws->loss.n_nan);
     const int64_t end = lw_comm_max(comm, flaws->end);

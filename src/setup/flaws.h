@@ -11,6 +11,7 @@ struct lw_flaws {
     bool is_rough;              /* `end` is an upper bound: the last non-finite sample lies somewhere before it */
     int64_t n_sought;           /* values that this rank has examined to locate `end`, a limited number */
     int64_t n_out_of_range;     /* blocks (stream/stream.h) with powers beyond the range of their stored type */
+    int64_t n_quiet;            /* windows of channels whose normalized outputs are 0 (signal/array.h) */
     struct lw_loss loss;
 };
 

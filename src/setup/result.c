@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TEXTS_BYTES = 1 << 16, MOST_LATE = 7, MOST_DAS = 3 };
+enum { TEXTS_BYTES = 1 << 16, MOST_LATE = 8, MOST_DAS = 3 };
 
 /* ---- provenance: the attributes of the root group --------------------------------------------------------------------- */
 
@@ -115,6 +115,8 @@ static int list_late(const struct lw_result *result, const char *end_time, int64
         attributes[n++] = int_of("samples_saturated", flaws->loss.n_saturated);
     if (result->has_no_nan)
         attributes[n++] = int_of("samples_nan_stored_as_zero", flaws->loss.n_nan);
+    if (result->is_normalized)
+        attributes[n++] = int_of("windows_quiet", flaws->n_quiet);
     for (int a = 0; a < n; a++)
         attributes[a].is_late = true;
     return n;
@@ -186,6 +188,9 @@ void lw_result_warn(const struct lw_result *result, const struct lw_flaws *flaws
     if (flaws->n_out_of_range > 0)
         lw_log_warn("some powers are too small or too large for the result's type: they have lost digits, or are 0 or infinite; "
                     "use --output-type float64, or --post amplitude");
+    if (flaws->n_quiet > 0)
+        lw_log_warn("%" PRId64 " windows of channels have too little energy to be normalized: their correlation coefficients are 0",
+                    flaws->n_quiet);
     char text[40];
     lw_type_text((struct lw_type){.scalar = result->setup->job.op.output.scalar}, text);
     if (flaws->loss.n_saturated > 0)
@@ -205,6 +210,7 @@ int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_
     *result = (struct lw_result){
         .setup = setup, .has_range = setup->job.can_leave_range,
         .saturates = !is_table && lw_scalar_saturates(first->dataset.type.scalar),
+        .is_normalized = setup->job.op.kind == LW_OP_OLS && setup->job.op.ols.normalize != LW_NORMALIZE_NONE,
         .has_no_nan = !is_table && lw_scalar_is_integer(first->dataset.type.scalar),
     };
     const int rc = lw_setup_check_output(setup, err);

@@ -24,6 +24,7 @@ struct lw_result {
     bool has_journal;                   /* the files beside the result (journal, table rows) stay for a later run */
     struct lw_writer *writer;           /* owned: writer of the job's products, in their order, and of their checksums */
     bool has_range, saturates, has_no_nan;      /* the result counts powers out of range, saturated and NaN outputs in attributes */
+    bool is_normalized;                         /* so it does windows without a normalized output */
 };
 
 /** Check that --output can be created, before any work, and collect the provenance. Errors: those of lw_setup_check_output;

@@ -365,12 +365,13 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
     const struct lw_window_part part = slice_of(loop, &slot->block, slot);
     const struct lw_samples_view view = view_of(loop, &part);
     if (slot->block.filter > 0)
-        slot->n_not_finite = 0;
+        slot->n_not_finite = slot->n_quiet = 0;
     if (slot->n_not_finite > 0)
         lw_not_finite_locate(&view, part.begin + slot->not_finite_sample, lw_min64(part.end, job->n_samples), job->view.start,
                              &loop->flaws);
     lw_flaws_add(&loop->flaws, early_of(loop, slot));
     loop->flaws.n_not_finite += slot->n_not_finite;
+    loop->flaws.n_quiet += slot->n_quiet;
     loop->flaws.n_out_of_range += slot->is_out_of_range;
     loop->flaws.loss.n_saturated += slot->loss.n_saturated;
     loop->flaws.loss.n_nan += slot->loss.n_nan;
