@@ -148,8 +148,9 @@ static int check_times(const struct cut *cut, struct lw_error *err)
     for (int64_t f = 0, c = 0; f < cut->n; c = (c + 1) % cut->n_channels, f += c == 0)
         if (cut->samples[f] < cut->before - delay_of(cut, f, c) || cut->samples[f] > last - delay_of(cut, f, c))
             return lw_fail(err, LW_ECONFIG, "template %" PRId64 ", at sample %" PRId64 ", would leave %.600s, which has %" PRId64
-                           " samples: leave its time out, or give less --before or --after", f, cut->samples[f] + delay_of(cut, f, c),
-                           lw_dataset_name(&cut->data->info).text, cut->data->info.dims[cut->data->axis]);
+                           " samples: leave its time out, or give less --before or --after", f,
+                           cut->samples[f] + delay_of(cut, f, c), lw_dataset_name(&cut->data->info).text,
+                           cut->data->info.dims[cut->data->axis]);
     return LW_OK;
 }
 
@@ -296,13 +297,15 @@ const struct lw_filter_kind lw_filter_cut = {
     .name = "cut", .title = "templates cut from data around given times",
     .description = "Templates for ols --correlate: taps [template x channel x tap] are the data's samples in the order of time, "
                    "unscaled. The attribute reference_tap marks the tap at the given time, so that a peak in /peaks has that "
-                   "time. --delays cuts each channel at its own arrival. The table /templates, beside /taps, has a row for each: sample, and time as in /peaks. A sample in a "
-                   "template that is missing or not a number ends the command with a message.",
+                   "time. --delays cuts each channel at its own arrival. The table /templates, beside /taps, has a row for each: "
+                   "sample, and time as in /peaks. A sample in a template that is missing or not a number ends the "
+                   "command with a message.",
     .example = "lapwing filters cut --for network.mseed --at 2018-08-31T07:01:12.5 8s \\\n"
-               "    --delays arrivals.h5:/delays --before 0.5s --after 2.5s --output templates.h5\n"
+               "    --delays moveout.h5:/delays --before 0.5s --after 2.5s \\\n"
+               "    --output templates.h5\n"
                "lapwing ols --input network.mseed --filters templates.h5:/taps --correlate \\\n"
-               "    --delays arrivals.h5:/delays --normalize demeaned --stack sum --products peaks \\\n"
-               "    --threshold 8 --noise-unit mad --output detections.h5\n"
+               "    --delays moveout.h5:/delays --normalize demeaned --stack sum \\\n"
+               "    --products peaks --threshold 8 --noise-unit mad --output detections.h5\n"
                "lapwing plot detections.h5:/peaks --kind detection",
     .options = options, .plan = plan,
 };

@@ -1,5 +1,5 @@
-/* detection.c - draws the strongest row of a table of peaks of a stack: the input's channels around it, each moved by its delay, and
- * above them their mean. A trace is divided by its largest sample. */
+/* detection.c - draws the strongest row of a table of peaks of a stack: the input's channels around it, each moved by its delay,
+ * and above them their mean. A trace is divided by its largest sample. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
@@ -47,7 +47,8 @@ static int find_row(struct detection *d, struct lw_error *err)
     d->piece = (struct lw_span){view.start, view.start + view.count};
     rc = rc ? rc : lw_notes_each_row(plot->subject.name, &rows, visit_row, d, err);
     if (rc == LW_OK && d->row[SNR] < 0)
-        return lw_fail(err, LW_EDATA, "%.500s has no peaks in the part that is chosen: there is nothing to draw", plot->subject.name);
+        return lw_fail(err, LW_EDATA, "%.500s has no peaks in the part that is chosen: there is nothing to draw",
+                       plot->subject.name);
     return rc;
 }
 
@@ -186,7 +187,8 @@ int lw_plot_detection(struct lw_plot *plot, struct lw_error *err)
     const int64_t n_taps = (int64_t)lw_said_real(notes, "filter_taps", 0);
     const char *const settings = lw_said_text(&plot->subject.notes->file, "configuration");
     struct detection d = {
-        .plot = plot, .map = lw_plot_map_input(plot), .row = {[SNR] = -INFINITY}, .filters = lw_options_range(plot->given, "filters"),
+        .plot = plot, .map = lw_plot_map_input(plot), .row = {[SNR] = -INFINITY},
+        .filters = lw_options_range(plot->given, "filters"),
         .n_channels = lw_plot_n_summed(&plot->subject),
     };
     const double in = plot->input.info.axis.sample_rate_hz, out = lw_said_real(notes, "sample_rate_hz", 0);

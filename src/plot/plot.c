@@ -24,7 +24,8 @@ const struct lw_option lw_plot_options[] = {
      .help = "Picture to make. Its ending chooses .png, .pdf, .svg, or .gp: gnuplot's own text with all data in it, to edit and "
              "to draw by 'gnuplot NAME.gp > NAME.png'. Default: FILE without its ending, the dataset's name, and .png."},
     LW_OPTION_OVERWRITE,
-    {.name = "kind", .kind = LW_OPTION_CHOICE, .choices = "auto|series|waterfall|image|spectrum|peaks|filters|detection", .fallback = "auto",
+    {.name = "kind", .kind = LW_OPTION_CHOICE, .choices = "auto|series|waterfall|image|spectrum|peaks|filters|detection",
+     .fallback = "auto",
      .help = "What to draw. auto draws tables of sfft as spectrum, tables of peaks as peaks, and banks of filters as filters. It "
              "draws pixels as image, up to 8 channels of samples as series, and more as waterfall. detection draws the strongest "
              "of a stack's peaks, from --from to --to: the channels around it, moved by their delays, and their mean."},
@@ -89,9 +90,11 @@ static int open_input(struct lw_plot *plot, struct lw_error *err)
     char name[2 * LW_MAX_PATH];
     const bool has_filters = subject->z >= 0 && subject->z < subject->x;
     const char *const given = strstr(lw_said_text(&subject->notes->file, "configuration"), "\naxis = ");
-    const int axis = given ? atoi(given + strlen("\naxis = ")) : -1;           /* of tables and sums of channels, time is no help */
+    const int of_run = given ? atoi(given + strlen("\naxis = ")) : -1;
+    const bool has_own = !subject->is_image && !subject->is_table && lw_plot_n_summed(subject) == 0;    /* the input's axis */
     const struct lw_subject_hints hints = {
-        .axis = subject->is_image ? -1 : subject->is_table || lw_plot_n_summed(subject) > 0 ? axis : subject->x - has_filters, .shape = subject->is_image ? LW_SHAPE_IMAGE : LW_SHAPE_SERIES,
+        .axis = subject->is_image ? -1 : has_own ? subject->x - has_filters : of_run,
+        .shape = subject->is_image ? LW_SHAPE_IMAGE : LW_SHAPE_SERIES,
     };
     const char *const named = lw_said_text(&subject->notes->file, "input");
     struct lw_attribute first;

@@ -18,7 +18,9 @@ from words import DOCUMENTS, read
 
 ELSEWHERE = {"git clone": "ci", "jobs/packages": "ci", "tests/run": "ci", "sbatch": "tests/slurm", "scancel": "tests/slurm",
              "cpack": "tests/packaging", "apptainer": "tests/packaging", "mpirun --host": "tests/hosts", "octave": "tests/cli/results/matlab.py",
-             "python3 examples/gw-masses.py": "tests/cli/results/stories.py"}
+             "python3 examples/gw-masses.py": "tests/cli/results/stories.py",
+             "lapwing filters cut --for network.mseed": "tests/cli/array/network.py",
+             "lapwing filters beams --for cable.hdf5": "tests/cli/array/network.py"}
 # Names in the documents, and the files in the folder with real data that replace them.
 REAL = {"strain.hdf5": "gw150914-h1.hdf5", "crab.fil": "parkes_8bit_1.fil", "crab_mask.h5": "parkes_8bit_1_mask.h5", "M51.fits": "M51.fits"}
 TOLERANCE = 1e-4        # processors round differently

@@ -52,18 +52,25 @@ class Job:
         ahead = {"full": 0, "same": (taps - 1) // 2 + self.after, "valid": all_taps - 1}[self.mode]
         return {"full": n + all_taps - 1, "same": n, "valid": n - all_taps + 1}[self.mode], ahead - self.after
 
-    def channel(self, f, c, delay):
-        """Outputs of a filter in a channel at a delay."""
+    def window(self, c, delay):
+        """The samples under all outputs in a channel at a delay."""
         count, newest = self.shape()
         taps, width = self.h.shape[2], self.h.shape[2] - 1 + self.before + self.after
         x = pad(self.x[c], width, self.boundary)
         first = newest + delay - (taps - 1) + width
-        part = x[first:first + count + taps - 1]
+        return x[first:first + count + taps - 1]
+
+    def channel(self, f, c, delay):
+        """Outputs of a filter in a channel at a delay."""
+        taps, part = self.h.shape[2], self.window(c, delay)
         bad = ~np.isfinite(part)
         y = coefficients(np.where(bad, 0, part), self.h[f, c], self.normalize)
         return np.where(np.convolve(bad, np.ones(taps), "valid") > 0.5, np.nan, y) if bad.any() else y
 
     def sum(self, f, s):
+        if self.kind == "beams" and self.normalize:              # the coefficients are those of the beam
+            beam = sum(self.weights[s, c] * self.window(c, int(self.delays[s, c])) for c in range(len(self.x)) if self.weights[s, c] != 0)
+            return coefficients(beam, self.h[f, 0], self.normalize)
         return sum(self.weights[s, c] * self.channel(f, c, int(self.delays[s, c]))
                    for c in range(len(self.x)) if self.weights[s, c] != 0)
 
@@ -80,7 +87,7 @@ class Job:
         """Of normalized outputs that of the issue's promise for each channel; else that of single precision."""
         unit = 1 if precision == "single" else 1e-8
         if self.normalize:
-            return 2e-6 * unit * (np.abs(self.weights).sum(axis=1).max() if self.kind else 1)
+            return 2e-6 * unit * (np.abs(self.weights).sum(axis=1).max() if self.kind == "stack" else 1)
         scale = np.sqrt(np.nanmean(np.abs(self.x[np.isfinite(self.x)]) ** 2)) * np.sqrt((self.h ** 2).sum(axis=2).max())
         return 2e-5 * unit * scale * (np.abs(self.weights).sum(axis=1).max() if self.kind else 1)
 
@@ -172,7 +179,8 @@ def trial(folder, kind, own, normalize, mode, boundary, layout, dtype="<f4", n=3
 # ---- parts ------------------------------------------------------------------------------------------------------------------
 
 KINDS = [("beams", False, None), ("stack", False, None), ("stack", True, None), (None, True, None), ("stack", True, "demeaned"),
-         ("stack", False, "energy"), (None, True, "energy"), (None, False, "demeaned")]
+         ("stack", False, "energy"), (None, True, "energy"), (None, False, "demeaned"),
+         ("beams", False, "demeaned"), ("beams", False, "energy")]
 
 
 def outputs(folder):
@@ -207,7 +215,12 @@ def levels(folder):
         x += 1000
         x[:, 1000:1700] *= 50
         x[0, 2000:2300] = 0
-    trial(folder, "stack", True, "demeaned", "same", "edge", "fast", change=change)
+    options, _, _ = trial(folder, "stack", True, "demeaned", "same", "edge", "fast", change=change)
+    for more, ranks in (({}, 3), ({"split": "filters"}, 2)):
+        _, said = run(folder, {**options, **more}, ranks)
+        with h5py.File(f"{folder}/result.h5") as file:           # 300 zeros hold 268 whole windows of 33 samples
+            quiet = file.attrs["windows_quiet"]
+        check(quiet == 268 and "268 windows" in said, f"{quiet} quiet windows on {ranks} ranks with {more}: {said}")
     trial(folder, None, True, "energy", "same", "edge", "slow", change=change)
 
 
@@ -388,6 +401,39 @@ def masks(folder):
         check(len(found["peaks"]) > 10, f"{kind}: a masked channel leaves {len(found['peaks'])} peaks")
 
 
+def gaps(folder):
+    """Outputs that touch a gap between files do not count for the noise; with --masked-fraction some of their samples may."""
+    for kind in ("stack", "beams"):
+        options, job, _ = trial(folder, kind, kind == "stack", None, "same", "wrap", "slow", n=20000)
+        for name, begin, end in (("g0.h5", 0, 9000), ("g1.h5", 14000, 20000)):
+            write(f"{folder}/{name}", xs=job.x.T[begin:end].astype("<f4"))
+            with h5py.File(f"{folder}/{name}", "a") as file:
+                file["xs"].attrs.update(sample_rate_hz=100.0, start_time=begin / 100, start_unit="s since 2023-01-01T00:00:00")
+        job.x[:, 9000:14000] = 0
+        y, touched = job.outputs(), job.h.shape[2] + job.before + job.after
+        oldest = job.shape()[1] + 1 - job.h.shape[2] - job.before + np.arange(20000)        # of all that an output touches
+        met = np.clip(np.minimum(oldest + touched, 14000) - np.maximum(oldest, 9000), 0, None) / touched
+        for fraction in (0, 0.6):
+            found, _ = run(folder, {**options, "input": f"{folder}/g?.h5:/xs", "gaps": "zero", "products": "filtered,peaks",
+                                    "threshold": "4", "masked-fraction": repr(fraction)}, 2)
+            compare(job, found["filtered"], f"{kind} with a gap")
+            wanted = [[clipped(series[met <= fraction]) for series in (y if kind == "stack" else y[:, d])]
+                      for d in range(1 if kind == "stack" else y.shape[1])]
+            check(np.allclose(found["noise"], wanted, rtol=0.02), f"{kind} with a gap, masked-fraction {fraction}: the noise is off by "
+                  f"{np.abs(found['noise'] / wanted - 1).max()}")
+
+
+def groups(folder):
+    """The best filters of a stack are the same where memory holds some filters at a time."""
+    options, _, _ = trial(folder, "stack", True, "energy", "same", "zero", "fast", n_filters=120, n_taps=200, reach=300)
+    options.update(products="best,peaks", noise="given", threshold="2", cluster="20,filters")
+    wanted, _ = run(folder, options)
+    least = needed_memory(run(folder, options, code=78, memory="1M")[1])
+    same_everywhere(folder, options, "best of stacks", wanted, [(1, {}, least), (2, {"split": "filters"}, None)])
+    _, said = run(folder, options, memory=least)
+    check("filters at a time" in said, f"all filters are held at once: {said}")
+
+
 def refusals(folder):
     """What does not fit is refused by one message that names the remedy."""
     write(f"{folder}/data.h5", x=noise((4, 1000), "<f4"), h=random.standard_normal((3, 8)), own=random.standard_normal((3, 4, 8)),
@@ -430,7 +476,7 @@ def chosen(folder):
         compare(part, found.get("filtered", np.zeros(0)), f"channels {channels}")
 
 
-PARTS = (outputs, levels, not_a_number, bits, search, clusters, masks, refusals, chosen)
+PARTS = (outputs, levels, not_a_number, bits, search, clusters, masks, gaps, groups, refusals, chosen)
 with tempfile.TemporaryDirectory() as work:
     for part in PARTS:
         if os.environ.get("LW_ARRAY_PART", part.__name__) == part.__name__:
