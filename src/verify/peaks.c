@@ -1,8 +1,9 @@
-/* peaks.c - checks random rows of a table of peaks: their values, and that no neighbour is stronger. */
+/* peaks.c - checks random rows of a table of peaks: values, that no neighbour is stronger, and what is measured of sources. */
 #include "verify/state.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "stream/search/sources.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -13,6 +14,10 @@
 enum { CHANNEL, FILTER, ROW, RE, IM, SNR, SIZE, COLUMN, N_COLUMNS };
 static const char *const peak_columns[] = {"channel", "filter", "index", "re", "im", "snr", "cluster_size"};
 static const char *const source_columns[] = {"image", "kernel", "row", "re", "im", "snr", "cluster_size", "column"};
+
+/* Measured columns of sources, behind the others; the last NULL is for lw_notes_have_columns. */
+enum { X, Y, FLUX, FLUX_ERROR, PEAK, FLAGS, N_MEASURED };
+static const char *const measured_columns[] = {"x", "y", "flux", "flux_error", "peak", "flags", NULL};
 
 struct peak {
     int64_t channel, row, column, cluster_size;
@@ -26,6 +31,8 @@ struct table {
     struct lw_name name;
     int64_t cluster; /* outputs on each side that are neighbours; -1: compare none */
     bool has_exclusions;
+    struct lw_sources *sources; /* measures sources again; NULL: the table has none */
+    struct lw_op_plan plan;     /* plan of a block that is the rows in verify->raw */
 };
 
 /* Convert a row to a peak. @return  false: the result has no such output */
@@ -153,7 +160,34 @@ static int check_neighbours(const struct table *table, const struct lw_verify_sa
     return rc;
 }
 
-static int check_peak(const struct table *table, const struct peak *peak, struct lw_verify_row *report, struct lw_error *err)
+/* Measure a source again, from the rows of its image that have been read for it. Centroids end a step apart where sums were
+ * rounded otherwise. */
+static int check_source(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak, int64_t number,
+                        struct lw_verify_row *report, struct lw_error *err)
+{
+    struct lw_verify *const verify = table->verify;
+    const struct lw_rows rows = {.first = number, .count = 1, .columns = measured_columns, .n_columns = N_MEASURED};
+    const struct lw_slot slot = {.input = verify->raw, .map = verify->raw_map,
+                                 .block = {.first = samples->begin - verify->job.look_ahead, .channel = peak->channel}};
+    const struct lw_peak measured = {.index = peak->row, .column = peak->column, .channel = (int32_t)peak->channel,
+                                     .filter = peak->filter, .re = creal(peak->value), .im = cimag(peak->value), .snr = peak->snr};
+    struct lw_source_row row;
+    double got[N_MEASURED];
+    char where[160];
+    lw_search_fill_rows(&verify->job, &measured, 1, &row);
+    lw_sources_measure(table->sources, &slot, &measured, 1, &row);
+    const double truth[N_MEASURED] = {row.x, row.y, row.flux, row.flux_error, row.peak, (double)row.flags};
+    const int rc = lw_notes_read_rows(table->name.text, &rows, got, err);
+    lw_verify_where(verify, peak->filter, peak->channel, peak->row, peak->column, where);
+    for (int i = 0; i < N_MEASURED && rc == LW_OK; i++)
+        if (!(fabs(got[i] - truth[i]) <= (i <= Y ? 1e-3 : 1e-6 * fabs(truth[i]))) && !(isnan(got[i]) && isnan(truth[i])))
+            lw_verify_count(report, NAN, "%s: %s %.9g instead of %.9g", where, measured_columns[i], got[i], truth[i]);
+    return rc;
+}
+
+/* @param number  row of the table */
+static int check_peak(const struct table *table, const struct peak *peak, int64_t number, struct lw_verify_row *report,
+                      struct lw_error *err)
 {
     struct lw_verify *const verify = table->verify;
     const int64_t reach = lw_max64(0, table->cluster);
@@ -163,7 +197,9 @@ static int check_peak(const struct table *table, const struct peak *peak, struct
     if (rc == LW_OK) {
         const struct lw_verify_truth y = lw_verify_series(verify, &samples, peak->filter, peak->row, peak->column);
         check_value(table, &samples, peak, &y, report);
-        if (table->cluster >= 0)
+        if (table->sources)     /* its rows are the last that were read */
+            rc = check_source(table, &samples, peak, number, report, err);
+        if (rc == LW_OK && table->cluster >= 0)
             rc = check_neighbours(table, &samples, peak, first, end, &y, report, err);
     }
     lw_verify_samples_release(&samples);
@@ -182,7 +218,7 @@ static int check_row(const struct table *table, int64_t number, struct lw_verify
     if (rc)
         return rc;
     if (take_peak(table->verify, values, &peak))
-        return check_peak(table, &peak, report, err);
+        return check_peak(table, &peak, number, report, err);
     lw_verify_count(report, NAN, "row %" PRId64 " of the table belongs to no output of the result", number);
     return LW_OK;
 }
@@ -210,6 +246,7 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     struct lw_notes *notes;
     int rc = lw_verify_read_notes(verify, product->dataset.path, &notes, err);
     const int64_t n_rows = rc == LW_OK ? notes->n_rows : 0;
+    const bool is_measured = n_rows > 0 && lw_notes_have_columns(notes, measured_columns);
     lw_free(notes);
     if (n_rows == 0)
         return rc;
@@ -222,9 +259,12 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     if (n_compared < pieces.n)
         snprintf(report->remark, sizeof report->remark, "neighbours were compared for %" PRId64 " of them", n_compared);
     rc = lw_verify_open_window(verify, reach + shape->reach, err);
+    if (rc == LW_OK && is_measured)
+        rc = lw_sources_create(&verify->job, &table.plan, NULL, NULL, &table.sources, err);
     for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
         table.cluster = i < n_compared ? search->cluster : -1;
         rc = check_row(&table, lw_verify_card(&pieces.deck, i), report, err);
     }
+    lw_sources_destroy(table.sources);
     return rc;
 }

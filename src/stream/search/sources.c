@@ -26,7 +26,7 @@ struct lw_sources {
 
 static int count_threads(const struct lw_engine *engine)
 {
-    return (int)lw_min64(MOST_THREADS, lw_engine_host_threads(engine));
+    return engine ? (int)lw_min64(MOST_THREADS, lw_engine_host_threads(engine)) : 1;
 }
 
 static bool has_sources(const struct lw_job *job)

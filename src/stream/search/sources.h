@@ -16,7 +16,8 @@ struct lw_sources;
 int64_t lw_sources_bytes(const struct lw_job *job, const struct lw_engine *engine);
 
 /** Create what measures. *out: NULL if the job has no table of sources, or complex pixels. LW_ESYSTEM. Not collective.
- * @param job, op, sky  borrowed for its life; sky: coordinates of the input; NULL, or without `wcs`: places stay unknown */
+ * @param job, op, sky  borrowed for its life; sky: coordinates of the input; NULL, or without `wcs`: places stay unknown
+ * @param engine  its host threads measure; NULL: one thread does */
 int lw_sources_create(const struct lw_job *job, const struct lw_op_plan *op, const struct lw_engine *engine,
                       const struct lw_sky *sky, struct lw_sources **out, struct lw_error *err);
 void lw_sources_destroy(struct lw_sources *sources);        /* NULL is legal */

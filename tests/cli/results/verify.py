@@ -59,6 +59,13 @@ def check_wrong(what, path, place, change, where, **options):
     shutil.move("kept.h5", "r.h5")
 
 
+def with_column(name, change):
+    def changed(value):
+        value[name] = change(value[name])
+        return value
+    return changed
+
+
 def write(**arrays):
     with h5py.File("in.h5", "w") as file:
         for name, array in arrays.items():
@@ -129,12 +136,6 @@ def searches():
         row = len(file["peaks"]) // 2
         peak, best = file["peaks"][row], file["best/filter"][1, 77]
     where = f"filter {peak['filter']}, channel {peak['channel']}, index {peak['index']}"
-
-    def with_column(name, change):
-        def changed(value):
-            value[name] = change(value[name])
-            return value
-        return changed
     check_wrong("value of a peak", "/peaks", row, with_column("re", lambda v: v * 1.01), where)
     check_wrong("SNR of a peak", "/peaks", row, with_column("snr", lambda v: v * 1.01), where)
     check_wrong("size of a cluster", "/peaks", row, with_column("cluster_size", lambda v: v + 1), where)
@@ -247,8 +248,15 @@ def images():
     write(x=noise((60, 50), "float32"), k=np.ones((3, 3)))
     make("conv2d", kernel="in.h5:/k")
     check_wrong("a number that became none", "/convolved", (7, 8), lambda v: np.nan, "row 7, column 8")
+    make("conv2d", kernel="in.h5:/k", products="peaks", threshold=2, cluster=2, start=13, count=30, boundary="reflect", mode="full", ranks=3)
+    check_right("sources of a part", products=("/peaks",))
     make("conv2d", kernel="in.h5:/k", products="convolved,peaks", threshold=2, cluster=2)
     check_right("sources", products=("/convolved", "/peaks"))
+    with h5py.File("r.h5") as file:
+        row = int(np.argmax(file["peaks"]["flags"] == 0))
+        where = "row {row}, column {column}".format(**{name: file["peaks"][row][name] for name in ("row", "column")})
+    for name in ("x", "y", "flux", "flux_error", "peak", "flags"):
+        check_wrong(f"measured {name}", "/peaks", row, with_column(name, lambda v: v + 1), f"{where}: {name} ")
     make("conv2d", kernel="in.h5:/k", output="r.fits")
     done = lapwing(1, "verify", "r.fits", "--sample", "3000")
     check(table(done)["/convolved"][0] >= 3000 and table(done)["/convolved"][1] == 0, f"FITS: {done.stdout}")
