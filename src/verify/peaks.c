@@ -30,6 +30,7 @@ struct table {
     struct lw_verify *verify;
     struct lw_name name;
     int64_t cluster; /* outputs on each side that are neighbours; -1: compare none */
+    int64_t channels;               /* channels on each side that are compared */
     bool has_exclusions;
     struct lw_sources *sources; /* measures sources again; NULL: the table has none */
     struct lw_op_plan plan;     /* plan of a block that is the rows in verify->raw */
@@ -137,7 +138,7 @@ static int check_neighbours(const struct table *table, const struct lw_verify_sa
                             struct lw_error *err)
 {
     struct lw_verify *const verify = table->verify;
-    const int64_t reach = verify->shape.search->cluster_channels, n = verify->shape.n_channels;
+    const int64_t reach = table->channels, n = verify->shape.n_channels;
     const double its =
         y->allowed * 1.5 / lw_verify_sigma(verify, peak->channel, peak->filter, peak->row) + 4 * FLT_EPSILON * peak->snr;
     struct neighbours found = {0};
@@ -154,7 +155,7 @@ static int check_neighbours(const struct table *table, const struct lw_verify_sa
     if (found.excess > 1)
         lw_verify_count(report, found.excess, "%s: a stronger output is within reach, at %s", where,
                         lw_verify_where(verify, found.filter, found.channel, found.row, found.column, other));
-    if (peak->cluster_size < found.least || (reach == 0 && peak->cluster_size > found.most))
+    if (peak->cluster_size < found.least || (verify->shape.search->cluster_channels == 0 && peak->cluster_size > found.most))
         lw_verify_count(report, NAN, "%s: a cluster_size of %" PRId64 " instead of %" PRId64, where, peak->cluster_size,
                         found.most);
     return rc;
@@ -232,11 +233,12 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     const struct lw_search *const search = shape->search;
     const int64_t n_taps = shape->tap_rows * shape->tap_columns * shape->n_series;
     const double width = 2 * (double)search->cluster + 1, filters = search->clusters_filters ? shape->n_filters : 1;
-    const double channels = 2 * (double)search->cluster_channels + 1;
-    const double cost = width * (shape->is_image ? width : channels) * filters * (double)n_taps; /* products for all neighbours */
-    const int64_t n_compared = cost < 1e18 ? LW_VERIFY_PRODUCTS / lw_max64(1, (int64_t)cost) : 0;
+    const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps; /* products for a channel's neighbours */
+    const int64_t affordable = cost < 1e18 ? LW_VERIFY_PRODUCTS / lw_max64(1, (int64_t)cost) : 0;
+    const int64_t channels = lw_min64(search->cluster_channels, lw_max64(0, affordable - 1) / 2);
+    const int64_t n_compared = affordable / (2 * channels + 1);
     struct table table = {
-        .verify = verify, .name = lw_verify_name(verify, product->dataset.path),
+        .verify = verify, .name = lw_verify_name(verify, product->dataset.path), .channels = channels,
         .has_exclusions = verify->mask || verify->job.op.nan == LW_NAN_ZERO,
     };
     if (verify->is_fits) {
@@ -256,8 +258,9 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
         .rows_read = lw_verify_rows_read(shape, reach),
     });
     report->n_all = n_rows;
-    if (n_compared < pieces.n)
-        snprintf(report->remark, sizeof report->remark, "neighbours were compared for %" PRId64 " of them", n_compared);
+    if (n_compared < pieces.n || channels < search->cluster_channels)
+        snprintf(report->remark, sizeof report->remark, "neighbours were compared for %" PRId64 " of them%s",
+                 lw_min64(n_compared, pieces.n), channels < search->cluster_channels ? ", in fewer trials" : "");
     rc = lw_verify_open_window(verify, reach + shape->reach, err);
     if (rc == LW_OK && is_measured)
         rc = lw_sources_create(&verify->job, &table.plan, NULL, NULL, &table.sources, err);

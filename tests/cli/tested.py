@@ -193,3 +193,24 @@ def quiet_threshold(snr, part):
     gaps = values[at - 1:last] / values[at:last + 1] if last > at - 1 else np.array([2.0])
     best = at - 1 + int(np.argmax(gaps))
     return float(np.sqrt(values[best] * values[min(best + 1, len(values) - 1)])), float(gaps.max() - 1)
+
+
+def friends(crossings, width, channels, filters):
+    """The clusters of crossings (index, channel, filter, ...), each a list of them. Chains of neighbours are a cluster: crossings within
+    `width` outputs and `channels` channels, of one filter or, if `filters`, of any."""
+    rows, clusters = sorted(crossings), {}
+    parent = list(range(len(rows)))
+
+    def root(i):
+        while parent[i] != i:
+            i = parent[i]
+        return i
+    for i, (index, channel, f, *_) in enumerate(rows):
+        k = i - 1
+        while k >= 0 and index - rows[k][0] <= width:
+            if abs(rows[k][1] - channel) <= channels and (filters or rows[k][2] == f) and root(k) != root(i):
+                parent[root(i)] = root(k)
+            k -= 1
+    for i, row in enumerate(rows):
+        clusters.setdefault(root(i), []).append(row)
+    return list(clusters.values())

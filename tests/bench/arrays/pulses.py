@@ -1,5 +1,5 @@
 """pulses.py LAPWING FILE.fil MASK.h5:/dataset - single pulses and false alarms of `lapwing ols --beams` beside the method of PRESTO's
-single_pulse_search, written here in numpy; in a folder of its own below the present one.
+single_pulse_search, written here in numpy. The present folder gets a picture of what is found beyond 5 sigma, bursts.png.
 
 The file is one of 8 bits whose noise is real, and of which channels 0:632 are taken. Its copies, with each channel turned by a
 random time, follow each other: noise of the telescope without any pulse (`shuffled`). Bursts are added to it (`bursts`). The file
@@ -122,6 +122,8 @@ def compare_pulses(samples):
         theirs = [f"{s:.2f}, {dms[t]:.1f}, {w}" for i, t, w, s in others if abs(i * dt - at) < 0.05]
         if ours or theirs:
             print(f"| {at:.3f}, {dm:.1f}, {1e3 * width:.1f} | {'; '.join(ours)} | {'; '.join(theirs)} |")
+    search("bursts.fil", channels, masked, "300:600", 5, "--cluster", "64,filters,trials=8")
+    lapwing("plot", "out.h5:/peaks", "--size", "800x400", "--title", "24 bursts, threshold 5", "--output", "../bursts.png")
 
 
 def count_alarms(name, samples, channels, mask, dms):

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from tested import as_arguments, check, clipped, finish, h5py, lapwing, needed_memory, noise, np, pad, random, read_products  # noqa: E402
+from tested import as_arguments, check, clipped, finish, friends, h5py, lapwing, needed_memory, noise, np, pad, random, read_products  # noqa: E402
 
 
 # ---- the oracle -------------------------------------------------------------------------------------------------------------
@@ -305,24 +305,10 @@ def search(folder):
         check(np.allclose(found["blocks/max"], most, rtol=1e-3), f"{kind}: other /blocks/max")
 
 
-def friends(table, width, trials, filters):
+def strongest(table, width, trials, filters):
     """Rows (index, channel, filter, number of crossings) of the strongest in each cluster of a table of crossings."""
-    rows = sorted(zip(*(table[k].tolist() for k in ("index", "channel", "filter", "snr"))))
-    parent = list(range(len(rows)))
-
-    def root(i):
-        return i if parent[i] == i else root(parent[i])
-    for i, (index, channel, f, _) in enumerate(rows):
-        k = i - 1
-        while k >= 0 and index - rows[k][0] <= width:
-            if abs(rows[k][1] - channel) <= trials and (filters or rows[k][2] == f) and root(k) != root(i):
-                parent[root(i)] = root(k)
-            k -= 1
-    clusters = {}
-    for i, row in enumerate(rows):
-        clusters.setdefault(root(i), []).append(row)
-    best = [(min(those, key=lambda r: (-r[3], r[2], r[1], r[0])), len(those)) for those in clusters.values()]
-    return sorted((*row[:3], size) for row, size in best)
+    rows = zip(*(table[k].tolist() for k in ("index", "channel", "filter", "snr")))
+    return sorted((*min(those, key=lambda r: (-r[3], r[2], r[1], r[0]))[:3], len(those)) for those in friends(rows, width, trials, filters))
 
 
 def clusters(folder):
@@ -337,7 +323,7 @@ def clusters(folder):
             given = {**options, "cluster": str(width), "cluster-trials": str(trials), **({"cluster-filters": True} if filters else {})}
             found, _ = run(folder, given)
             rows = [tuple(map(int, (r["index"], r["channel"], r["filter"], r["cluster_size"]))) for r in found["peaks"]]
-            wanted = friends(crossings, width, trials, filters)
+            wanted = strongest(crossings, width, trials, filters)
             check(rows == wanted and len(crossings) > len(wanted) > 20, f"clusters {kind} {width} {trials} {filters}: {len(rows)} rows, "
                   f"expected {len(wanted)} of {len(crossings)} crossings; {next((p for p in zip(rows, wanted) if p[0] != p[1]), None)}")
             values = {(r["index"], r["channel"], r["filter"]): (r["re"], r["snr"]) for r in crossings}
@@ -363,7 +349,7 @@ def clusters(folder):
             part, _ = run(folder, {**given, "start": "4000", "count": "5000", "noise": "energy", "threshold": repr(float(threshold))})
             near = all_of["peaks"][all_of["peaks"]["snr"] >= threshold]
             near = near[(near["index"] >= 3960) & (near["index"] < 9040)]
-            wanted = [(i - 4000, *rest) for i, *rest in friends(near, 40, 2, False) if 4000 <= i < 9000]
+            wanted = [(i - 4000, *rest) for i, *rest in strongest(near, 40, 2, False) if 4000 <= i < 9000]
             rows = [tuple(map(int, (r["index"], r["channel"], r["filter"], r["cluster_size"]))) for r in part["peaks"]]
             check(rows == wanted and len(rows) > 5, f"clusters in a window: {len(rows)} rows, expected {len(wanted)} of {len(near)} crossings")
 
