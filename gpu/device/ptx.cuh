@@ -4,6 +4,7 @@
 /* Hide the value of x from the optimizer from here on. The compiler then cannot compute anything from x before this point, where
  * the result would occupy registers that are needed otherwise. */
 __device__ __forceinline__ void opaque(int &x) { asm volatile("" : "+r"(x)); }
+__device__ __forceinline__ void opaque(int64_t &x) { asm volatile("" : "+l"(x)); }
 __device__ __forceinline__ void opaque(float &x) { asm volatile("" : "+f"(x)); }
 __device__ __forceinline__ void opaque(double &x) { asm volatile("" : "+d"(x)); }
 template <class T> __device__ __forceinline__ void opaque(T *&x) { asm volatile("" : "+l"(x)); }

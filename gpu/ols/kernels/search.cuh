@@ -63,6 +63,20 @@ template <class Real> LW_DEVICE Real scale_at(const OlsArgs &a, int64_t channel,
     return __ldg((const Real *)a.search.scales + channel * a.search.pitch + a.search.table.filter + f);
 }
 
+/* Scales of the two series of a segment. They are found before the loop over filters, which has neither registers nor time for it. */
+struct SearchScales {
+    const void *first;
+    int later;                          /* places from a scale to that of the second series */
+
+    template <class Real> LW_DEVICE void begin(const OlsArgs &a, const SearchPlace &s)
+    {
+        first = (const Real *)a.search.scales + s.channel[0] * a.search.pitch + a.search.table.filter;
+        later = s.channel[1] > s.channel[0] ? (int)a.search.pitch : 0;
+    }
+
+    template <class Real> LW_DEVICE Real of(int f) const { return __ldg((const Real *)first + f); }
+};
+
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
 /* Return whether one of the thread's outputs may be a crossing; v has re and im swapped. */
@@ -144,15 +158,14 @@ LW_DEVICE void find_crossings(const typename F::C (&v)[F::E], const OlsArgs &a, 
 /* Epilogue, time fast. If there may be crossings, the segment's place is computed anew: the transform needs the registers. */
 struct FindCrossings : Epilogue {
     static constexpr bool FINDS = true;
-    int segment, channels[2];           /* channels: numbers in the block */
+    int segment;
+    SearchScales scales;
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &a, const OlsPlace &p, int segment_, int)
     {
-        const SearchPlace s = search_place<PAIRED>(a, p, segment_);
         segment = segment_;
-        channels[0] = (int)(s.channel[0] - a.search.channel);
-        channels[1] = (int)(s.channel[1] - a.search.channel);
+        scales.begin<typename F::Real>(a, search_place<PAIRED>(a, p, segment_));
     }
 
     template <class F, int DISCARD, bool PAIRED>
@@ -160,9 +173,7 @@ struct FindCrossings : Epilogue {
                           bool, int f, int t)
     {
         using Real = typename F::Real;
-        const int64_t channel = a.search.channel;
-        const Real scale = scale_at<Real>(a, channel + channels[0], f);
-        const Real second = PAIRED ? scale_at<Real>(a, channel + channels[1], f) : scale;
+        const Real scale = scales.of<Real>(f), second = PAIRED ? scales.of<Real>(f + scales.later) : scale;
         fft.end_backward(v, shared, t);
         if (!__any_sync(0xffffffffu, may_cross<F, DISCARD, PAIRED>(v, a, scale, second)))
             return;
@@ -309,12 +320,12 @@ template <class Value, class Real> struct BestPlace {
 };
 
 template <class F, bool PAIRED>
-LW_DEVICE auto best_place(const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths, int64_t pitch, int discard, int t)
+LW_DEVICE auto best_place(const OlsArgs &a, const int64_t (&output)[2], typename F::Real *strengths, int64_t pitch, int discard, int t)
 {
     using Value = typename std::conditional<PAIRED, typename F::Real, typename F::C>::type;
     BestPlace<Value, typename F::Real> place = {strengths + t * Strengths<typename F::Real>::N, {}, {}, pitch};
     for (int part = 0; part < 2; ++part) {
-        const int64_t first = s.output[part] + (t - discard) * pitch;
+        const int64_t first = output[part] + (t - discard) * pitch;
         place.values[part] = (Value *)a.search.values + first;
         place.numbers[part] = a.search.filters + first;
     }
@@ -375,12 +386,12 @@ LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &pla
 
 /* Compare all outputs of filter f with the best so far. |y| scale is about 1, and at most N. */
 template <class F, int DISCARD, bool PAIRED>
-LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths,
-                            typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
+LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const int64_t (&output)[2],
+                            typename F::Real *strengths, typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
 {
     using Real = typename F::Real;
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
-    const auto place = best_place<F, PAIRED>(a, s, strengths, pitch, discard, t);
+    const auto place = best_place<F, PAIRED>(a, output, strengths, pitch, discard, t);
     f += a.search.first;
     if constexpr (PAIRED) {
         const Real sign = a.search.table.sign == LW_SIGN_NEGATIVE ? -1 : 1;
@@ -397,11 +408,13 @@ LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, co
     }
 }
 
-/* Epilogue, time fast. The strengths lie behind the team's exchange regions. */
+/* Epilogue, time fast. The strengths lie behind the team's exchange regions. Addresses are computed behind the transform, which
+ * needs the registers. */
 template <class Real> struct KeepBest : Epilogue {
     static constexpr bool FINDS = true;
     Real factor;
-    int segment;
+    int64_t output;
+    SearchScales scales;
 
     template <class F> LW_DEVICE static Real *strengths_of(typename F::C *shared)
     {
@@ -411,22 +424,25 @@ template <class Real> struct KeepBest : Epilogue {
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&kept)[F::E], typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
-                         int segment_, int t)
+                         int segment, int t)
     {
-        segment = segment_;
         const SearchPlace s = search_place<PAIRED>(a, p, segment);
+        output = s.output[0];
+        scales.begin<Real>(a, s);
         factor = strength_factor<F, PAIRED>(kept, shared, a, s.channel[0], t);
         begin_strengths<F, PAIRED>(strengths_of<F>(shared), a, s, factor, 1, t);
     }
 
     template <class F, int DISCARD, bool PAIRED>
-    LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
+    LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &,
                           bool, int f, int t)
     {
-        const SearchPlace s = search_place<PAIRED>(a, p, segment);
-        const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
+        const Real scale = scales.of<Real>(f), second = PAIRED ? scales.of<Real>(f + scales.later) : scale;
         fft.end_backward(v, shared, t);
-        improve_best<F, DISCARD, PAIRED>(v, a, s, strengths_of<F>(shared), scale * factor, second * factor, 1, f, t);
+        int64_t late = output;
+        opaque(late);
+        const int64_t outputs[2] = {late, late + a.output_second};
+        improve_best<F, DISCARD, PAIRED>(v, a, outputs, strengths_of<F>(shared), scale * factor, second * factor, 1, f, t);
     }
 };
 
@@ -460,6 +476,8 @@ template <class Real, bool PAIRED, int W> struct KeepBestOfChannels : ChannelEpi
     {
         const SearchPlace s = place(a, p, row, group, (int)threadIdx.x / F::T);
         const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
-        improve_best<F, -1, PAIRED>(v, a, s, strengths_of<F>(memory), scale * factor, second * factor, a.n_channels, f, t);
+        int64_t pitch = a.n_channels;
+        opaque(pitch);
+        improve_best<F, -1, PAIRED>(v, a, s.output, strengths_of<F>(memory), scale * factor, second * factor, pitch, f, t);
     }
 };
