@@ -21,14 +21,10 @@
 #define PRODUCTS_BYTES ((int64_t)256 << 20) /* the same of sums of spectra */
 
 struct stacks {
+    struct lw_ols_state ols;                /* the first member: lw_op.state points to it. Its memory begins with the bank */
     struct lw_stack_shape shape;
     struct lw_stack_bank bank;
-    void *memory;                           /* device: the bank, then `scales` and `filling` */
-    void *scales, *filling;
-    int first, n_held;                      /* see struct lw_ols_state */
-    struct lw_filler *filler;               /* takes other filters later, in `filling`; NULL: these filters stay */
     struct lw_stack_term *host_terms;       /* [n_filters][inputs], then ranges [n_filters] */
-    void *host_scales;
 };
 
 static int64_t inputs_of(const struct lw_op_spec *spec) { return spec->ols.stacks->n_inputs; }
@@ -75,21 +71,15 @@ static int plan_stacks(const struct lw_device *device, const struct lw_op_spec *
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Return the path for a filler: it makes the spectra, and stacks take them. */
-static struct lw_ols_resolved path_of(const struct lw_op_spec *spec, const struct lw_stack_shape *shape)
+/* Choose the shape. Of the path, a filler needs what makes spectra, which the stacks take from it. */
+static int choose(const struct lw_device *device, const struct lw_op_spec *spec, struct stacks *stacks, struct lw_error *err)
 {
-    return (struct lw_ols_resolved){.kernel = {.segment = shape->segment, .spec = {.n_taps = spec->ols.n_taps}}};
+    const int rc = lw_stack_choose(spec, device->shared_bytes, &stacks->shape, err);
+    stacks->ols.rows = (int)rows_per_filter(spec);
+    stacks->ols.resolved.kernel.segment = stacks->shape.segment;
+    stacks->ols.resolved.kernel.spec.n_taps = spec->ols.n_taps;
+    return rc;
 }
-
-/* Return the filters as a filler sees them: rows of taps. */
-static struct lw_ols_spec rows_of(const struct lw_op_spec *spec)
-{
-    struct lw_ols_spec rows = spec->ols;
-    rows.n_filters = (int)(spec->ols.n_filters * rows_per_filter(spec));
-    return rows;
-}
-
-static bool keeps_filler(const struct lw_op_spec *spec) { return lw_ols_bank(&spec->ols) > spec->ols.n_filters; }
 
 static int64_t terms_bytes(const struct lw_op_spec *spec)
 {
@@ -100,11 +90,10 @@ static int64_t ranges_bytes(const struct lw_op_spec *spec) { return spec->ols.n_
 
 static int64_t lay_out_kept(const struct lw_op_spec *spec, struct stacks *stacks)
 {
-    const struct lw_ols_resolved path = path_of(spec, &stacks->shape);
-    const struct lw_ols_spec rows = rows_of(spec);
-    const int64_t taps = spec->ols.normalize == LW_NORMALIZE_NONE ? 0 : rows.n_filters * spec->ols.n_taps * (int64_t)sizeof(float);
-    const int64_t spectra = stacks->shape.is_fused ? spec->ols.n_filters * inputs_of(spec) : rows.n_filters;
-    struct lw_arena arena = {.base = stacks->memory};
+    const int64_t rows = spec->ols.n_filters * rows_per_filter(spec);
+    const int64_t taps = spec->ols.normalize == LW_NORMALIZE_NONE ? 0 : rows * spec->ols.n_taps * (int64_t)sizeof(float);
+    const int64_t spectra = stacks->shape.is_fused ? spec->ols.n_filters * inputs_of(spec) : rows;
+    struct lw_arena arena = {.base = stacks->ols.memory};
     stacks->bank = (struct lw_stack_bank){
         .powers = lw_arena_take(&arena, lw_stack_powers_bytes(&stacks->shape)),
         .spectra = lw_arena_take(&arena, spectra * (int64_t)stacks->shape.segment * 2 * (int64_t)sizeof(float)),
@@ -115,8 +104,7 @@ static int64_t lay_out_kept(const struct lw_op_spec *spec, struct stacks *stacks
         .n_taps = spec->ols.n_taps, .n_inputs = (int)inputs_of(spec), .own_taps = spec->ols.own_taps,
         .normalize = spec->ols.normalize,
     };
-    stacks->scales = lw_arena_take(&arena, lw_ols_scales_bytes(spec));
-    stacks->filling = lw_arena_take(&arena, keeps_filler(spec) ? lw_filler_bytes(&path, &rows, 0) : 0);
+    lw_ols_lay_out(spec, &arena, &stacks->ols);
     return arena.used;
 }
 
@@ -174,19 +162,11 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 {
     struct stacks counted = {0};
     struct parts parts;
-    if (lw_stack_choose(spec, device->shared_bytes, &counted.shape, NULL))
+    if (choose(device, spec, &counted, NULL))
         return;                     /* cannot happen: `plan` was made from the same spec */
-    const struct lw_ols_resolved path = path_of(spec, &counted.shape);
-    const struct lw_ols_spec rows = rows_of(spec);
     memory->op_bytes = lay_out_kept(spec, &counted);
-    memory->host_bytes = (int64_t)(sizeof(struct lw_op) + sizeof(struct stacks)) + terms_bytes(spec) + ranges_bytes(spec) +
-                         lw_ols_scales_bytes(spec);
-    if (keeps_filler(spec))
-        memory->pinned_bytes = lw_filler_pinned_bytes(&rows);
-    else {
-        memory->setup_bytes = lw_filler_bytes(&path, &rows, 0);
-        memory->setup_pinned_bytes = lw_filler_pinned_bytes(&rows);
-    }
+    memory->host_bytes = (int64_t)(sizeof(struct lw_op) + sizeof(struct stacks)) + terms_bytes(spec) + ranges_bytes(spec);
+    lw_ols_measure(spec, &counted.ols, memory);
     memory->work_bytes = lay_out_work(spec, plan, &counted.shape, memory->count, NULL, &parts);
 }
 
@@ -222,47 +202,12 @@ static int fill_terms(const struct lw_op *op, struct stacks *stacks, const struc
     return rc ? rc : lw_cuda_upload(stacks->bank.ranges, ranges, ranges_bytes(&op->spec), stream, what, err);
 }
 
-/* Fill the scales. */
-static int fill_scales(const struct lw_op *op, struct stacks *stacks, const struct lw_ols_part *part, cudaStream_t stream,
-                       struct lw_error *err)
-{
-    const int64_t bytes = lw_ols_scales_bytes(&op->spec);
-    stacks->first = wanted(&op->spec) & LW_BEST ? part->first : 0;
-    stacks->n_held = part->n;
-    if (bytes == 0)
-        return LW_OK;
-    const int rc = lw_ols_scales(&op->spec, part, stacks->host_scales, err);
-    return rc ? rc : lw_cuda_upload(stacks->scales, stacks->host_scales, bytes, stream, "copying the noise to the device", err);
-}
-
-static int fill_bank(const struct lw_op *op, const struct stacks *stacks, const struct lw_ols_part *part, cudaStream_t stream,
-                     struct lw_error *err)
-{
-    const struct lw_ols_resolved path = path_of(&op->spec, &stacks->shape);
-    const struct lw_ols_spec rows = rows_of(&op->spec);
-    const struct lw_filler_target target = {.shape = &stacks->shape, .stacks = &stacks->bank};
-    const int n = (int)(part->n * rows_per_filter(&op->spec));
-    struct lw_filler *filler = NULL;
-    void *memory = NULL;
-    if (stacks->filler)
-        return lw_filler_run(stacks->filler, &part->taps, n, &target, stream, err);
-    int rc = lw_cuda_allocate(op->memory.setup_bytes, "transforming the filters", &memory, err);
-    if (rc)
-        return rc;
-    if (!(rc = lw_filler_create(&path, &rows, 0, memory, op->device->index, op->threads, &filler, err)))
-        rc = lw_filler_run(filler, &part->taps, n, &target, stream, err);
-    lw_filler_destroy(filler);
-    cudaFree(memory);
-    return rc;
-}
-
 static int fill(struct lw_op *op, const struct lw_ols_part *part, cudaStream_t stream, struct lw_error *err)
 {
     struct stacks *const stacks = op->state;
-    int rc;
-    if ((rc = fill_terms(op, stacks, part, stream, err)) || (rc = fill_bank(op, stacks, part, stream, err)))
-        return rc;
-    return fill_scales(op, stacks, part, stream, err);
+    const struct lw_filler_target target = {.shape = &stacks->shape, .stacks = &stacks->bank};
+    const int rc = fill_terms(op, stacks, part, stream, err);
+    return rc ? rc : lw_ols_fill(op, part, &target, stream, err);
 }
 
 static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
@@ -273,22 +218,14 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
         return LW_ESYSTEM;
     op->state = stacks;
     int rc;
-    if ((rc = lw_stack_choose(spec, op->device->shared_bytes, &stacks->shape, err)) ||
-        (rc = lw_cuda_allocate(op->memory.op_bytes, "the filters' spectra", &stacks->memory, err)))
+    if ((rc = choose(op->device, spec, stacks, err)) ||
+        (rc = lw_cuda_allocate(op->memory.op_bytes, "the filters' spectra", &stacks->ols.memory, err)))
         return rc;
     lay_out_kept(spec, stacks);
-    if (!(stacks->host_terms = lw_alloc((size_t)(terms_bytes(spec) + ranges_bytes(spec)), "the delays", err)) ||
-        !(stacks->host_scales = lw_alloc((size_t)lw_max64(lw_ols_scales_bytes(spec), 1), "the noise", err)))
+    if (!(stacks->host_terms = lw_alloc((size_t)(terms_bytes(spec) + ranges_bytes(spec)), "the delays", err)))
         return LW_ESYSTEM;
-    if ((rc = lw_cuda_check(lw_stack_prepare(&stacks->shape, &stacks->bank, stream), "preparing the kernels", err)))
-        return rc;
-    const struct lw_ols_resolved path = path_of(spec, &stacks->shape);
-    const struct lw_ols_spec rows = rows_of(spec);
-    if (keeps_filler(spec) &&
-        (rc = lw_filler_create(&path, &rows, 0, stacks->filling, op->device->index, op->threads, &stacks->filler, err)))
-        return rc;
-    const struct lw_ols_part part = {spec->ols.taps, spec->ols.search.noise, 0, spec->ols.n_filters};
-    return part.taps.data ? fill(op, &part, stream, err) : LW_OK;
+    rc = lw_cuda_check(lw_stack_prepare(&stacks->shape, &stacks->bank, stream), "preparing the kernels", err);
+    return rc ? rc : lw_ols_hold(op, stream, err);
 }
 
 static void destroy(struct lw_op *op)
@@ -296,10 +233,8 @@ static void destroy(struct lw_op *op)
     struct stacks *const stacks = op->state;
     if (!stacks)
         return;
-    lw_filler_destroy(stacks->filler);
-    cudaFree(stacks->memory);
+    lw_ols_release(&stacks->ols);
     lw_free(stacks->host_terms);
-    lw_free(stacks->host_scales);
     lw_free(stacks);
 }
 
@@ -339,44 +274,10 @@ static int store(const struct lw_op *op, const struct lw_cuda_op_block *work, co
 }
 
 /* Return the series of all filters, of which the piece has some. */
-static struct lw_series series_of(const struct lw_op *op, const struct piece *piece)
+static struct lw_series series_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece)
 {
-    const struct lw_search *const search = &op->spec.ols.search;
-    const struct stacks *const stacks = op->state;
-    return (struct lw_series){
-        .values = piece->series - piece->filter * piece->count, .precision = LW_SINGLE, .layout = LW_TIME_FAST,
-        .n_filters = stacks->n_held, .count = piece->count, .n_channels = 1, .first = piece->first, .scales = stacks->scales,
-        .pitch = lw_ols_scales_pitch(&op->spec), .first_filter = stacks->first, .stretch = search->stretch,
-        .first_stretch = search->first_stretch, .last_stretch = lw_search_stretches(search) - 1, .all_channels = 1,
-        .sign = search->sign,
-    };
-}
-
-/* Enqueue the search of a piece for crossings among outputs first .. end - 1 of the axis, and their neighbours. */
-static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, int64_t first,
-                          int64_t end, struct lw_error *err)
-{
-    const struct lw_series series = series_of(op, piece);
-    const struct lw_crossings table =
-        lw_ols_table_of(op, work, first, end, piece->filter, piece->filter + piece->n_filters);
-    return lw_cuda_check(lw_cuda_find_crossings(&series, &table, work->stream), "looking for crossings", err);
-}
-
-static int find_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct piece *piece, struct lw_error *err)
-{
-    const struct lw_series series = series_of(op, piece);
-    const struct lw_best_outputs best = lw_ols_best_of(op, work);
-    return lw_cuda_check(lw_cuda_find_best(&series, &best, work->goes_on, work->stream), "looking for the best filter", err);
-}
-
-static int join_best(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t n, const void *values,
-                     const int32_t *filters, struct lw_error *err)
-{
-    const struct piece piece = {.first = work->block.first, .count = work->block.count};
-    const struct lw_series series = series_of(op, &piece);
-    const struct lw_best_outputs best = lw_ols_best_of(op, work);
-    return lw_cuda_check(lw_cuda_join_best(&series, false, &best, first, n, values, filters, work->stream),
-                         "comparing the best filters of ranks", err);
+    const struct lw_ols_piece outputs = {.first = piece->first, .count = piece->count, .n_channels = 1};
+    return lw_ols_series(op, &work->block, &outputs, piece->series - piece->filter * piece->count);
 }
 
 static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
@@ -406,16 +307,11 @@ static void find_parts(const struct lw_op *op, const struct lw_cuda_op_block *wo
 static int make_piece(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct parts *parts,
                       const struct piece *piece, struct lw_error *err)
 {
-    const unsigned products = wanted(&op->spec);
+    const struct lw_series series = series_of(op, work, piece);
     int rc = sum(op, work, parts, piece, err);
-    if (!rc && products & LW_FILTERED)
+    if (!rc && wanted(&op->spec) & LW_FILTERED)
         rc = store(op, work, piece, err);
-    if (!rc && products & LW_PEAKS)
-        rc = find_crossings(op, work, piece, work->block.first, work->block.first + work->block.count, err);
-    if (!rc && products & LW_BEST)
-        rc = find_best(op, work, piece, err);
-    const struct lw_series series = series_of(op, piece);
-    return rc || !(products & LW_BLOCKS) ? rc : lw_ols_find_blocks(op, work, &series, err);
+    return rc ? rc : lw_ols_find(op, work, &series, piece->filter, piece->n_filters, err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
@@ -435,8 +331,8 @@ static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct
     if (!rc && !is_zeroed)
         rc = lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "looking for samples that are not a number", err);
     const int each = filters_of_piece(&op->spec, end - first, parts.room);
-    for (int filter = 0; filter < stacks->n_held && !rc; filter += each) {
-        const struct piece piece = {filter, (int)lw_min64(each, stacks->n_held - filter), first, end - first, parts.series};
+    for (int filter = 0; filter < stacks->ols.n_held && !rc; filter += each) {
+        const struct piece piece = {filter, (int)lw_min64(each, stacks->ols.n_held - filter), first, end - first, parts.series};
         rc = make_piece(op, work, &parts, &piece, err);
     }
     return rc;
@@ -455,13 +351,17 @@ static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, 
     const int each = filters_of_piece(&op->spec, end - first, parts.room);
     for (int filter = part->filter; filter < last && !rc; filter += each) {
         const struct piece piece = {filter, (int)lw_min64(each, last - filter), first, end - first, parts.series};
+        const struct lw_series series = series_of(op, work, &piece);
+        struct lw_part own = *part;
+        own.filter = piece.filter;
+        own.n_filters = piece.n_filters;
         if (!(rc = sum(op, work, &parts, &piece, err)))
-            rc = find_crossings(op, work, &piece, part->first, part->first + part->count, err);
+            rc = lw_ols_find_crossings(op, work, &series, &own, err);
     }
     return rc;
 }
 
 const struct lw_cuda_op_ops lw_cuda_op_stacks = {
     .plan = plan_stacks, .measure = measure, .create = create, .fill = fill, .destroy = destroy, .enqueue = enqueue,
-    .again = enqueue_again, .join_best = join_best,
+    .again = enqueue_again, .join_best = lw_ols_join_best,
 };

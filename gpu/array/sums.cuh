@@ -352,81 +352,121 @@ struct StackProducts {
     int filter, n_filters, discard, hop;
 };
 
-constexpr int PRODUCT_SIDE = 8, PRODUCT_THREADS = 128, PRODUCT_ABREAST = 4;
+constexpr int PRODUCT_SIDE = 8, PRODUCT_BINS = 16, PRODUCT_THREADS = 128, PRODUCT_AHEAD = 2, PRODUCT_CHUNKS = 32;
 
-/* Add up the products of spectra over channels: a thread takes a bin of 8 filters in 8 tiles, 16 loads for 64 products. Four such
- * groups of filters go through the tiles at the same time, and their spectra stay in the L2 cache. */
-static __global__ void __launch_bounds__(PRODUCT_THREADS, 2) stack_products(const StackProducts a)
+/* Return the groups of n rows. */
+LW_DEVICE int groups_of(int n, int rows) { return (n + rows - 1) / rows; }
+
+/* Add up the products of spectra over channels, a product of matrices for each bin. A block takes 16 bins of 8 FG filters in 64 / FG
+ * tiles; their spectra are copied to shared memory two channels ahead. A thread takes a bin of 8 filters in 8 tiles, 16 loads for
+ * 64 products. Blocks that run at the same time have 32 adjacent chunks of bins, so that pieces of rows join to whole rows, then
+ * all tiles, whose filters stay in the L2 cache, then all filters, whose tiles do. */
+template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 3) stack_products(const StackProducts a)
 {
-    constexpr int S = PRODUCT_SIDE;
-    const int chunks = a.n_points / PRODUCT_THREADS, across = (a.n_tiles + S - 1) / S;
-    const int chunk = blockIdx.x % chunks, group = blockIdx.x / chunks % PRODUCT_ABREAST;
-    const int of_tiles = blockIdx.x / (chunks * PRODUCT_ABREAST) % across, all = blockIdx.x / (chunks * PRODUCT_ABREAST * across);
-    const int filter = (all * PRODUCT_ABREAST + group) * S, tile = of_tiles * S;
-    const int64_t bin = static_cast<int64_t>(chunk) * PRODUCT_THREADS + threadIdx.x;
-    if (filter >= a.n_filters)
-        return;
-    const float2 *h[S], *x[S];
-    float2 sums[S][S] = {};
+    constexpr int S = PRODUCT_SIDE, BINS = PRODUCT_BINS, FILTERS = S * FG, TILES = S * PRODUCT_THREADS / BINS / FG;
+    constexpr int PIECES = BINS / 2, STRIDE = PRODUCT_THREADS / PIECES;     /* copies of 16 bytes in a row; rows at a time */
+    __shared__ __align__(128) float2 stages[PRODUCT_AHEAD + 1][FILTERS + TILES][BINS];
+    const int chunk = blockIdx.x % PRODUCT_CHUNKS, rest = blockIdx.x / PRODUCT_CHUNKS;
+    const int across = groups_of(a.n_tiles, TILES), down = groups_of(a.n_filters, FILTERS), of_bins = rest / (across * down);
+    const int tile = rest % across * TILES, filter = rest / across % down * FILTERS;
+    const int64_t bin = (static_cast<int64_t>(of_bins) * PRODUCT_CHUNKS + chunk) * BINS;
+    const int own = threadIdx.x / PIECES, at = threadIdx.x % PIECES * 2;        /* row and place of the thread's copies */
+    const int64_t row = static_cast<int64_t>(a.n_inputs) * a.n_points;
+    const float2 *h = a.bank + (a.filter + filter + own) * row + bin + at;
+    const float2 *x = a.spectra + static_cast<int64_t>(a.tile + tile + own) * a.n_points + bin + at;
+    const auto copy = [&](int c) {
+        float2 *const to = &stages[c % (PRODUCT_AHEAD + 1)][own][at];
+        if (c < a.n_inputs) {
 #pragma unroll
-    for (int i = 0; i < S; i++) {
-        h[i] = a.bank + static_cast<int64_t>(a.filter + min(filter + i, a.n_filters - 1)) * a.n_inputs * a.n_points + bin;
-        x[i] = a.spectra + static_cast<int64_t>(a.tile + min(tile + i, a.n_tiles - 1)) * a.n_points + bin;
-    }
+            for (int i = 0; i < FILTERS; i += STRIDE)
+                copy_async_if(to + i * BINS, h + i * row, filter + own + i < a.n_filters);
+#pragma unroll
+            for (int i = 0; i < TILES; i += STRIDE)
+                if (TILES >= STRIDE || own < TILES)
+                    copy_async_if(to + (FILTERS + i) * BINS, x + static_cast<int64_t>(i) * a.n_points, tile + own + i < a.n_tiles);
+            h += a.n_points;
+            x += static_cast<int64_t>(a.all_tiles) * a.n_points;
+        }
+        end_copy_group();
+    };
+    const int team = threadIdx.x / BINS, own_filter = team % FG * S, own_tile = team / FG * S, lane = threadIdx.x % BINS;
+    float2 sums[S][S] = {};
+    for (int c = 0; c < PRODUCT_AHEAD; c++)
+        copy(c);
     for (int c = 0; c < a.n_inputs; c++) {
-        float2 p[S], q[S];
+        wait_for_older_copies();
+        __syncthreads();
+        copy(c + PRODUCT_AHEAD);
+        const auto &stage = stages[c % (PRODUCT_AHEAD + 1)];
+        float2 q[S];
+#pragma unroll
+        for (int j = 0; j < S; j++)
+            q[j] = stage[FILTERS + own_tile + j][lane];
 #pragma unroll
         for (int i = 0; i < S; i++) {
-            p[i] = __ldg(h[i] + static_cast<int64_t>(c) * a.n_points);
-            q[i] = __ldg(x[i] + static_cast<int64_t>(c) * a.all_tiles * a.n_points);
-        }
-#pragma unroll
-        for (int i = 0; i < S; i++)
+            const float2 p = stage[own_filter + i][lane];
 #pragma unroll
             for (int j = 0; j < S; j++) {
                 float2 &z = sums[i][j];
-                z.x = fmaf(p[i].x, q[j].x, fmaf(-p[i].y, q[j].y, z.x));
-                z.y = fmaf(p[i].x, q[j].y, fmaf(p[i].y, q[j].x, z.y));
+                z.x = fmaf(p.x, q[j].x, fmaf(-p.y, q[j].y, z.x));
+                z.y = fmaf(p.x, q[j].y, fmaf(p.y, q[j].x, z.y));
             }
+        }
     }
 #pragma unroll
     for (int i = 0; i < S; i++)
 #pragma unroll
-        for (int j = 0; j < S; j++)
-            if (filter + i < a.n_filters && tile + j < a.n_tiles)
-                a.products[(static_cast<int64_t>(filter + i) * a.n_tiles + tile + j) * a.n_points + bin] = sums[i][j];
+        for (int j = 0; j < S; j++) {
+            const int f = filter + own_filter + i, k = tile + own_tile + j;
+            if (f < a.n_filters && k < a.n_tiles)
+                a.products[(static_cast<int64_t>(f) * a.n_tiles + k) * a.n_points + bin + lane] = sums[i][j];
+        }
 }
 
-/* Transform the sums of tile blockIdx.x and filter blockIdx.y back, and store the outputs. */
+constexpr int BACK_TILES = 8;
+
+/* Transform the sums of 8 tiles from 8 blockIdx.x on, filter blockIdx.y, back, and store the outputs. A thread copies its own values
+ * of the next tile to shared memory while it transforms. */
 template <class F, int BLOCKS> __global__ void __launch_bounds__(F::T, BLOCKS) stack_back(const StackProducts a)
 {
     extern __shared__ __align__(128) unsigned char memory[];
     constexpr int E = F::E, T = F::T;
-    const int t = threadIdx.x, filter = blockIdx.y;
-    const int64_t from = static_cast<int64_t>(filter) * a.n_tiles + blockIdx.x;
-    const float4 *const y = reinterpret_cast<const float4 *>(a.products + from * F::N) + t;
-    float2 v[E];
+    const int t = threadIdx.x, filter = blockIdx.y, begin = blockIdx.x * BACK_TILES, end = min(a.n_tiles, begin + BACK_TILES);
+    const float4 *const from = reinterpret_cast<const float4 *>(a.products + static_cast<int64_t>(filter) * a.n_tiles * F::N) + t;
+    float4 *const next = reinterpret_cast<float4 *>(memory + F::SHARED_BYTES) + t;
+    float *const series = a.series + filter * a.count;
+    const auto fetch = [&](int tile) {
 #pragma unroll
-    for (int m = 0; m < E / 2; m += 2) {
-        const float4 p = y[m / 2 * T], q = y[m / 2 * T + E / 4 * T];
-        v[m] = {p.y + q.y, p.x + q.x};
-        v[m + E / 2] = {p.y - q.y, p.x - q.x};
-        v[m + 1] = {p.w + q.w, p.z + q.z};
-        v[m + 1 + E / 2] = {p.w - q.w, p.z - q.z};
-    }
+        for (int m = 0; m < E / 2; m++)
+            copy_async(next + T * m, from + tile * static_cast<int64_t>(F::N / 2) + T * m);
+    };
+    fetch(begin);
     F fft;
     fft.load(a.powers, t);
-    fft.backward(v, reinterpret_cast<float2 *>(memory), t);
-    const int64_t tile = a.tile + static_cast<int64_t>(blockIdx.x);
-    const int64_t at = 2 * a.hop * tile - a.ranges[a.filter + filter].most - a.first - a.discard + t;
-    float *const series = a.series + filter * a.count;
+    for (int tile = begin; tile < end; tile++) {
+        float2 v[E];
+        wait_for_copies();
 #pragma unroll
-    for (int m = 0; m < E; m++) {
-        const int64_t one = at + T * m, two = one + a.hop;
-        if (T * m >= a.discard && one >= 0 && one < a.count)
-            series[one] = v[m].y;
-        if (T * m >= a.discard && two >= 0 && two < a.count)
-            series[two] = v[m].x;
+        for (int m = 0; m < E / 2; m += 2) {
+            const float4 p = next[m / 2 * T], q = next[m / 2 * T + E / 4 * T];
+            v[m] = {p.y + q.y, p.x + q.x};
+            v[m + E / 2] = {p.y - q.y, p.x - q.x};
+            v[m + 1] = {p.w + q.w, p.z + q.z};
+            v[m + 1 + E / 2] = {p.w - q.w, p.z - q.z};
+        }
+        if (tile + 1 < end)
+            fetch(tile + 1);
+        fft.pin();
+        fft.backward(v, reinterpret_cast<float2 *>(memory), t);
+        const int64_t at = 2 * a.hop * (a.tile + static_cast<int64_t>(tile)) - a.ranges[a.filter + filter].most - a.first - a.discard + t;
+#pragma unroll
+        for (int m = 0; m < E; m++) {
+            const int64_t one = at + T * m, two = one + a.hop;
+            if (T * m >= a.discard && one >= 0 && one < a.count)
+                series[one] = v[m].y;
+            if (T * m >= a.discard && two >= 0 && two < a.count)
+                series[two] = v[m].x;
+        }
     }
 }
 

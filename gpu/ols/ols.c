@@ -136,18 +136,15 @@ static int64_t ends_bytes(const struct lw_op_spec *spec)
     return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * doubles * (int64_t)sizeof(double) : 0;
 }
 
-/* Return whether the operation takes other filters of the bank later, for which it keeps its filler. */
-static bool keeps_filler(const struct lw_op_spec *spec) { return lw_ols_bank(&spec->ols) > spec->ols.n_filters; }
-
 /* Lay out the device memory for the operation's life, and return its bytes. */
-static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, struct lw_ols_state *ols)
+static int64_t lay_out_kept(const struct lw_op_spec *spec, struct lw_ols_state *ols)
 {
+    const struct lw_ols_resolved *const resolved = &ols->resolved;
     struct lw_arena arena = {.base = ols->memory};
     lw_arena_take(&arena, resolved->is_long ? lw_long_ols_bytes(&resolved->long_plan) : (int64_t)resolved->kernel.bank_bytes);
     ols->weights = lw_arena_take(&arena, (int64_t)lw_cuda_post_weights_bytes(spec));
     ols->ends = lw_arena_take(&arena, ends_bytes(spec));
-    ols->scales = lw_arena_take(&arena, lw_ols_scales_bytes(spec));
-    ols->filling = lw_arena_take(&arena, keeps_filler(spec) ? lw_filler_bytes(resolved, &spec->ols, 0) : 0);
+    lw_ols_lay_out(spec, &arena, ols);
     return arena.used;
 }
 
@@ -227,21 +224,14 @@ static struct parts parts_of(const struct lw_op *op, const struct lw_cuda_op_blo
 static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                     struct lw_cuda_op_memory *memory)
 {
-    struct lw_ols_resolved resolved;
-    if (resolve(device, spec, &resolved, NULL))
+    struct lw_ols_state counted = {.rows = 1};
+    if (resolve(device, spec, &counted.resolved, NULL))
         return;                     /* cannot happen: `plan` was made from the same spec */
-    struct lw_ols_state counted = {0};
-    memory->op_bytes = lay_out_kept(spec, &resolved, &counted);
+    memory->op_bytes = lay_out_kept(spec, &counted);
     memory->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct lw_ols_state);
-    if (keeps_filler(spec)) {
-        memory->pinned_bytes = lw_filler_pinned_bytes(&spec->ols);
-        memory->host_bytes += lw_ols_scales_bytes(spec);
-    } else {
-        memory->setup_bytes = lw_filler_bytes(&resolved, &spec->ols, 0);
-        memory->setup_pinned_bytes = lw_filler_pinned_bytes(&spec->ols);
-    }
+    lw_ols_measure(spec, &counted, memory);
     struct parts parts;
-    memory->work_bytes = lay_out_work(spec, plan, &resolved, memory, NULL, &parts);
+    memory->work_bytes = lay_out_work(spec, plan, &counted.resolved, memory, NULL, &parts);
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
@@ -260,27 +250,6 @@ static int fill_weights(const struct lw_op_spec *spec, const struct lw_ols_state
     return rc;
 }
 
-/* Fill the scales. */
-static int fill_scales(const struct lw_op *op, struct lw_ols_state *ols, const struct lw_ols_part *part, cudaStream_t stream,
-                       struct lw_error *err)
-{
-    const struct lw_op_spec *const spec = &op->spec;
-    const int64_t bytes = lw_ols_scales_bytes(spec);
-    ols->first = lw_search_products(&spec->ols.search) & LW_BEST ? part->first : 0;
-    ols->n_held = part->n;
-    if (bytes == 0)
-        return LW_OK;
-    if (!ols->host_scales && !(ols->host_scales = lw_alloc((size_t)bytes, "the noise", err)))
-        return LW_ESYSTEM;
-    int rc = lw_ols_scales(spec, part, ols->host_scales, err);
-    rc = rc ? rc : lw_cuda_upload(ols->scales, ols->host_scales, bytes, stream, "copying the noise to the device", err);
-    if (!ols->filler) {
-        lw_free(ols->host_scales);
-        ols->host_scales = NULL;
-    }
-    return rc;
-}
-
 /* Fill the tables of the path that filters, which do not depend on the filters. */
 static int fill_tables(struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
 {
@@ -290,32 +259,13 @@ static int fill_tables(struct lw_ols_state *ols, cudaStream_t stream, struct lw_
                          err);
 }
 
-/* Transform the filters, by the operation's filler or one that is made for it. */
-static int fill_bank(const struct lw_op *op, const struct lw_ols_state *ols, const struct lw_ols_part *part, cudaStream_t stream,
-                     struct lw_error *err)
-{
-    const struct lw_ols_spec *const spec = &op->spec.ols;
-    const struct lw_filler_target target = {
-        .bank = ols->memory, .long_ols = ols->long_ols, .ends = lw_post_folds(spec->post) ? ols->ends : NULL,
-    };
-    struct lw_filler *filler = NULL;
-    void *memory = NULL;
-    if (ols->filler)
-        return lw_filler_run(ols->filler, &part->taps, part->n, &target, stream, err);
-    int rc = lw_cuda_allocate(op->memory.setup_bytes, "transforming the filters", &memory, err);
-    if (rc)
-        return rc;
-    if (!(rc = lw_filler_create(&ols->resolved, spec, 0, memory, op->device->index, op->threads, &filler, err)))
-        rc = lw_filler_run(filler, &part->taps, part->n, &target, stream, err);
-    lw_filler_destroy(filler);
-    cudaFree(memory);
-    return rc;
-}
-
 static int fill(struct lw_op *op, const struct lw_ols_part *part, cudaStream_t stream, struct lw_error *err)
 {
-    const int rc = fill_bank(op, op->state, part, stream, err);
-    return rc ? rc : fill_scales(op, op->state, part, stream, err);
+    const struct lw_ols_state *const ols = op->state;
+    const struct lw_filler_target target = {
+        .bank = ols->memory, .long_ols = ols->long_ols, .ends = lw_post_folds(op->spec.ols.post) ? ols->ends : NULL,
+    };
+    return lw_ols_fill(op, part, &target, stream, err);
 }
 
 static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
@@ -324,20 +274,17 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
     if (!ols)
         return LW_ESYSTEM;
     op->state = ols;
+    ols->rows = 1;
     int rc;
     if ((rc = resolve(op->device, &op->spec, &ols->resolved, err)) ||
         (rc = lw_cuda_allocate(op->memory.op_bytes, "the filters' spectra", &ols->memory, err)))
         return rc;
-    lay_out_kept(&op->spec, &ols->resolved, ols);
+    lay_out_kept(&op->spec, ols);
     lw_cuda_post_args(&op->spec, &ols->post);
     ols->post.weights = ols->weights;
     if ((rc = fill_tables(ols, stream, err)) || (rc = fill_weights(&op->spec, ols, stream, err)))
         return rc;
-    if (keeps_filler(&op->spec) && (rc = lw_filler_create(&ols->resolved, &op->spec.ols, 0, ols->filling, op->device->index,
-                                                          op->threads, &ols->filler, err)))
-        return rc;
-    const struct lw_ols_part part = {op->spec.ols.taps, op->spec.ols.search.noise, 0, op->spec.ols.n_filters};
-    return part.taps.data ? fill(op, &part, stream, err) : LW_OK;
+    return lw_ols_hold(op, stream, err);
 }
 
 static void destroy(struct lw_op *op)
@@ -345,10 +292,8 @@ static void destroy(struct lw_op *op)
     struct lw_ols_state *const ols = op->state;
     if (!ols)
         return;
-    lw_filler_destroy(ols->filler);
     lw_long_ols_destroy(ols->long_ols);
-    cudaFree(ols->memory);
-    lw_free(ols->host_scales);
+    lw_ols_release(ols);
     lw_free(ols);
 }
 

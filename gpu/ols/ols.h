@@ -1,4 +1,4 @@
-/* ols.h - state of the operation `ols` of the CUDA engine, and the steps of a block that ols.c and search.c share. C header.
+/* ols.h - state of the operation `ols` of the CUDA engine, and the steps that ols.c, search.c and gpu/array share. C header.
  *
  *     input -> filter (kernels/kernels.h; if no kernel holds it, long/long.h) -> series -> marked, thinned out, converted -> result
  *                                                                           \-> crossings, best filter, block statistics
@@ -7,6 +7,7 @@
  * sample that is not finite. ends.h computes the two ends of a derivative, find.h searches a stored series. */
 #pragma once
 
+#include "gpu/host/arena.h"
 #include "gpu/host/op.h"
 #include "gpu/ols/filler.h"
 #include "gpu/ols/find.h"
@@ -15,6 +16,7 @@
 
 struct lw_ols_state {
     struct lw_ols_resolved resolved;
+    int rows;                       /* rows of taps of a filter */
     void *memory;                   /* device: the kernel's bank or the long path's memory, then what the pointers below point to */
     void *weights;                  /* weights of the interpolation (struct lw_post_args) */
     void *ends;                     /* filters for the axis' two ends (struct lw_ends), if a derivative is folded into the taps */
@@ -53,6 +55,21 @@ struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_b
 int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
                 bool is_silent, struct lw_error *err);
 
+/* ---- held.c ---- */
+
+/** Take the memory for scales and for filling from the arena of an operation's device memory; count what filling needs beside it. Of
+ * the state, `resolved` and `rows` count. */
+void lw_ols_lay_out(const struct lw_op_spec *spec, struct lw_arena *arena, struct lw_ols_state *ols);
+void lw_ols_measure(const struct lw_op_spec *spec, const struct lw_ols_state *ols, struct lw_cuda_op_memory *memory);
+
+/** Make what `fill` of the operation needs, and call it if the filters are known. The state's memory is laid out. */
+int lw_ols_hold(struct lw_op *op, cudaStream_t stream, struct lw_error *err);
+
+/** Put a part of the bank into the target and its noise into the scales, in place of those before. */
+int lw_ols_fill(const struct lw_op *op, const struct lw_ols_part *part, const struct lw_filler_target *target, cudaStream_t stream,
+                struct lw_error *err);
+void lw_ols_release(struct lw_ols_state *ols);      /* frees the device memory, too */
+
 /* ---- search.c ---- */
 
 /** Return the bytes of a search's scales, rows of reals of the computing precision for each stretch and channel; write them to host
@@ -62,15 +79,16 @@ int64_t lw_ols_scales_pitch(const struct lw_op_spec *spec);
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
 int lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales, struct lw_error *err);
 
-/** Return the table for crossings among outputs first .. end - 1 of the axis and their neighbours, up to `cluster` outputs away, of
- * filters filter .. end_filter - 1 of those held. Return the best outputs of a block. */
-struct lw_crossings lw_ols_table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t end,
-                                    int filter, int end_filter);
-struct lw_best_outputs lw_ols_best_of(const struct lw_op *op, const struct lw_cuda_op_block *work);
+/** Return a piece of a block's series, `values`, of all filters that are held. */
+struct lw_series lw_ols_series(const struct lw_op *op, const struct lw_block *block, const struct lw_ols_piece *piece,
+                               const void *values);
 
-/** Enqueue the statistics of a block's outputs. */
-int lw_ols_find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
-                       struct lw_error *err);
+/** Enqueue the search of a block's series for what is wanted of n_filters filters, counted among those held: crossings, the best filter,
+ * block statistics. Enqueue the search of a part for crossings alone. */
+int lw_ols_find(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series, int filter,
+                int n_filters, struct lw_error *err);
+int lw_ols_find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
+                          const struct lw_part *part, struct lw_error *err);
 
 /** Return whether a filtering kernel may do the search itself. Block statistics need the stored series. */
 bool lw_ols_may_find(const struct lw_op_spec *spec);

@@ -95,15 +95,15 @@ static struct lw_ols_piece piece_of(const struct lw_op *op, const struct lw_bloc
     };
 }
 
-static struct lw_series series_of(const struct lw_op *op, const struct lw_block *block, const struct lw_ols_piece *piece,
-                                  const void *values)
+struct lw_series lw_ols_series(const struct lw_op *op, const struct lw_block *block, const struct lw_ols_piece *piece,
+                               const void *values)
 {
     const struct lw_ols_state *const ols = op->state;
     return (struct lw_series){
-        .values = values, .precision = op->spec.precision, .layout = op->spec.layout, .is_complex = op->spec.output.is_complex,
-        .n_filters = ols->n_held, .count = piece->count, .n_channels = piece->n_channels, .first = piece->first,
-        .channel = block->channel + piece->channel, .scales = ols->scales,
-        .pitch = lw_ols_scales_pitch(&op->spec), .first_filter = ols->first,
+        .values = values, .precision = op->spec.precision, .layout = lw_op_output_layout(&op->spec),
+        .is_complex = op->spec.output.is_complex, .n_filters = ols->n_held, .count = piece->count,
+        .n_channels = piece->n_channels, .first = piece->first, .channel = block->channel + piece->channel,
+        .scales = ols->scales, .pitch = lw_ols_scales_pitch(&op->spec), .first_filter = ols->first,
         .stretch = op->spec.ols.search.stretch, .first_stretch = op->spec.ols.search.first_stretch,
         .last_stretch = lw_search_stretches(&op->spec.ols.search) - 1, .all_channels = op->spec.n_channels,
         .sign = op->spec.ols.search.sign,
@@ -117,22 +117,22 @@ static int compute(const struct lw_op *op, const struct lw_cuda_op_block *work, 
     return rc ? rc : lw_ols_mark(op, work, piece, memory, is_silent, err);
 }
 
-struct lw_crossings lw_ols_table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t end,
-                                    int filter, int end_filter)
+/* Return the table for the crossings of a part and their neighbours, up to `cluster` outputs away. */
+static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part)
 {
     const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
     const int64_t cluster = op->spec.ols.search.cluster;
     return (struct lw_crossings){
         .rows = work->products[product], .most_rows = work->most_rows[product], .n_rows = &work->report->n_rows,
-        .first = first - cluster, .end = end + cluster, .filter = filter, .end_filter = end_filter,
-        .sign = op->spec.ols.search.sign,
+        .first = part->first - cluster, .end = part->first + part->count + cluster, .filter = part->filter,
+        .end_filter = part->filter + part->n_filters, .sign = op->spec.ols.search.sign,
     };
 }
 
-/* Return the table for all filters that are held. */
-static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t end)
+/* Return the part of a block that has some filters, counted among those held. */
+static struct lw_part part_with(const struct lw_block *block, int filter, int n_filters)
 {
-    return lw_ols_table_of(op, work, first, end, 0, ((const struct lw_ols_state *)op->state)->n_held);
+    return (struct lw_part){block->first, block->count, block->channel, block->n_channels, filter, n_filters};
 }
 
 static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *work, enum lw_op_product_kind kind)
@@ -141,7 +141,7 @@ static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *w
     return product < 0 ? NULL : work->products[product];
 }
 
-struct lw_best_outputs lw_ols_best_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
+static struct lw_best_outputs best_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
     return (struct lw_best_outputs){
         .values = product_of(op, work, LW_OP_BEST_VALUE), .filters = product_of(op, work, LW_OP_BEST_FILTER),
@@ -149,7 +149,7 @@ struct lw_best_outputs lw_ols_best_of(const struct lw_op *op, const struct lw_cu
     };
 }
 
-int lw_ols_find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
+static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
                        struct lw_error *err)
 {
     const int64_t every = op->spec.ols.search.every, end = work->block.first + work->block.count;
@@ -161,20 +161,30 @@ int lw_ols_find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *wo
     return lw_cuda_check(lw_cuda_find_blocks(series, &statistics, work->stream), "computing statistics of blocks", err);
 }
 
+int lw_ols_find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
+                          const struct lw_part *part, struct lw_error *err)
+{
+    const struct lw_crossings table = table_of(op, work, part);
+    return lw_cuda_check(lw_cuda_find_crossings(series, &table, work->stream), "looking for crossings", err);
+}
+
+int lw_ols_find(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series, int filter,
+                int n_filters, struct lw_error *err)
+{
+    const struct lw_part part = part_with(&work->block, filter, n_filters);
+    const struct lw_best_outputs best = best_of(op, work);
+    int rc = wants(&op->spec, LW_PEAKS) ? lw_ols_find_crossings(op, work, series, &part, err) : LW_OK;
+    if (!rc && best.values)
+        rc = lw_cuda_check(lw_cuda_find_best(series, &best, work->goes_on, work->stream), "looking for the best filter", err);
+    return rc || !wants(&op->spec, LW_BLOCKS) ? rc : find_blocks(op, work, series, err);
+}
+
 static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                          void *memory, struct lw_error *err)
 {
-    const struct lw_series series = series_of(op, &work->block, piece, memory);
-    const int64_t first = work->block.first, count = work->block.count;
-    const struct lw_best_outputs best = lw_ols_best_of(op, work);
-    int rc = compute(op, work, piece, memory, false, err);
-    if (!rc && wants(&op->spec, LW_PEAKS)) {
-        const struct lw_crossings table = table_of(op, work, first, first + count);
-        rc = lw_cuda_check(lw_cuda_find_crossings(&series, &table, work->stream), "looking for crossings", err);
-    }
-    if (!rc && best.values)
-        rc = lw_cuda_check(lw_cuda_find_best(&series, &best, work->goes_on, work->stream), "looking for the best filter", err);
-    return rc || !wants(&op->spec, LW_BLOCKS) ? rc : lw_ols_find_blocks(op, work, &series, err);
+    const struct lw_series series = lw_ols_series(op, &work->block, piece, memory);
+    const int rc = compute(op, work, piece, memory, false, err);
+    return rc ? rc : lw_ols_find(op, work, &series, 0, series.n_filters, err);
 }
 
 /* ---- search by the kernels themselves -------------------------------------------------------------------------------- */
@@ -239,7 +249,7 @@ static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_bloc
 static int launch_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                        struct lw_error *err)
 {
-    const struct lw_best_outputs best = lw_ols_best_of(op, work);
+    const struct lw_best_outputs best = best_of(op, work);
     const struct lw_crossings table = {.end_filter = ((const struct lw_ols_state *)op->state)->n_held,
                                        .sign = op->spec.ols.search.sign};
     const size_t bytes = lw_type_bytes(op->plan.products[lw_op_find_product(&op->plan, LW_OP_BEST_VALUE)].type),
@@ -265,10 +275,10 @@ static int search_by_kernels(const struct lw_op *op, const struct lw_cuda_op_blo
                              struct lw_error *err)
 {
     const struct lw_block *const block = &work->block;
-    const int64_t end = block->first + block->count;
-    const struct lw_ols_piece own = piece_of(op, block, block->first, end);
+    const struct lw_part part = part_with(block, 0, ((const struct lw_ols_state *)op->state)->n_held);
+    const struct lw_ols_piece own = piece_of(op, block, block->first, block->first + block->count);
     int rc = LW_OK;
-    if ((wants(&op->spec, LW_PEAKS) && (rc = launch_crossings(op, work, piece, table_of(op, work, block->first, end), err))) ||
+    if ((wants(&op->spec, LW_PEAKS) && (rc = launch_crossings(op, work, piece, table_of(op, work, &part), err))) ||
         (wants(&op->spec, LW_BEST) && (rc = launch_best(op, work, &own, err))) || op->spec.nan == LW_NAN_ZERO)
         return rc;
     /* Report samples that are not finite, and mark the best values of spoilt outputs. */
@@ -294,17 +304,14 @@ int lw_ols_search_again(const struct lw_op *op, const struct lw_cuda_op_block *w
                         struct lw_error *err)
 {
     const int64_t reach = op->plan.before;
-    struct lw_crossings table = table_of(op, work, part->first, part->first + part->count);
-    table.filter = part->filter;
-    table.end_filter = part->filter + part->n_filters;
     struct lw_ols_piece piece = piece_of(op, &work->block, part->first - reach, part->first + part->count + reach);
     piece.channel = part->channel - work->block.channel;
     piece.n_channels = part->n_channels;
     if (finds(op))
-        return launch_crossings(op, work, &piece, table, err);
-    const struct lw_series series = series_of(op, &work->block, &piece, memory);
+        return launch_crossings(op, work, &piece, table_of(op, work, part), err);
+    const struct lw_series series = lw_ols_series(op, &work->block, &piece, memory);
     const int rc = compute(op, work, &piece, memory, true, err);
-    return rc ? rc : lw_cuda_check(lw_cuda_find_crossings(&series, &table, work->stream), "looking for crossings", err);
+    return rc ? rc : lw_ols_find_crossings(op, work, &series, part, err);
 }
 
 int lw_ols_join_best(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t n, const void *values,
@@ -312,8 +319,8 @@ int lw_ols_join_best(const struct lw_op *op, const struct lw_cuda_op_block *work
 {
     const struct lw_block *const block = &work->block;
     const struct lw_ols_piece piece = piece_of(op, block, block->first, block->first + block->count);
-    const struct lw_series series = series_of(op, block, &piece, NULL);
-    const struct lw_best_outputs best = lw_ols_best_of(op, work);
+    const struct lw_series series = lw_ols_series(op, block, &piece, NULL);
+    const struct lw_best_outputs best = best_of(op, work);
     return lw_cuda_check(lw_cuda_join_best(&series, finds(op), &best, first, n, values, filters, work->stream),
                          "comparing the best filters of ranks", err);
 }

@@ -37,18 +37,19 @@ static struct lw_op_product array(enum lw_op_product_kind kind, enum lw_scalar s
                                   .width = 1, .rate = 1, .every = 1};
 }
 
-/* The table of crossings. It has room for all outputs of the smallest part that a block can be cut into, up to a limit.
+/* The table of crossings. It has room for all outputs of the smallest part that a block can be cut into, up to a limit. Banks of many
+ * filters have less room for each, so that tables do not make blocks short.
  * @param sample_rows  outputs per sample of the axis in a block @param part_rows  the same in the smallest part */
 static struct lw_op_product crossings(const struct lw_search *search, const struct lw_op_plan *plan, int64_t n_outputs,
                                       int64_t sample_rows, int64_t part_rows, bool has_pixels)
 {
-    enum { LEAST = 1 << 14, MOST = 1 << 22, ONE_IN = 1024, ONE_PIXEL_IN = 128 };   /* a star has several pixels that cross */
+    enum { LEAST = 1 << 14, MOST = 1 << 22, ONE_PIXEL_IN = 128 };       /* a star has several pixels that cross */
+    const int64_t one_in = has_pixels ? ONE_PIXEL_IN : lw_max64(1 << 10, lw_min64(sample_rows, 1 << 14));
     const int64_t beyond = 2 * lw_search_reach(search, n_outputs), samples = (plan->unit + beyond) * plan->channel_unit;
     const int64_t part = samples < MOST ? samples * part_rows : MOST;
     return (struct lw_op_product){.kind = LW_OP_CROSSINGS, .row_bytes = sizeof(struct lw_crossing), .every = 1, .rate = 1,
                                   .sample_rows = sample_rows, .beyond = beyond,
-                                  .least_rows = lw_max64(LEAST, lw_min64(part, MOST)),
-                                  .one_in = has_pixels ? ONE_PIXEL_IN : ONE_IN};
+                                  .least_rows = lw_max64(LEAST, lw_min64(part, MOST)), .one_in = one_in};
 }
 
 /* Set the outputs that a search needs before and after a block's own. With stacks all segments are whole that their delays reach.

@@ -60,6 +60,8 @@ static void measure_variants(Bench &b, double correlations)
         make_variant<32, 1, 4, 2>(), make_variant<32, 1, 8, 1>(), make_variant<32, 2, 1, 5>(), make_variant<32, 2, 1, 4>(),
         make_variant<32, 2, 2, 3>(), make_variant<32, 2, 2, 2>(), make_variant<32, 2, 3, 2>(), make_variant<32, 2, 4, 1>(),
         make_variant<32, 2, 6, 1>(), make_variant<32, 4, 1, 2>(), make_variant<32, 4, 2, 1>(), make_variant<32, 4, 3, 1>(),
+        make_variant<16, 4, 1, 10>(), make_variant<16, 4, 2, 5>(), make_variant<16, 8, 1, 6>(), make_variant<16, 8, 1, 5>(),
+        make_variant<16, 8, 2, 3>(), make_variant<16, 16, 1, 3>(), make_variant<16, 16, 1, 2>(),
     };
     for (const Variant &v : variants) {
         if (v.segment != b.shape.segment)
@@ -69,8 +71,8 @@ static void measure_variants(Bench &b, double correlations)
             continue;
         const Launch launch = {dim3(a.n_blocks), v.threads, v.teams * (int64_t)a.team_bytes, b.stream};
         const double sum = milliseconds(b, [&](int) { CHECK_CUDA(allow_and_launch(launch, v.kernel, a)); });
-        printf("                   %d teams in %d blocks: sums %.3f ms, %.1f G correlations/s\n", v.teams, v.blocks, sum,
-               correlations / sum * 1e-6);
+        printf("                   %d teams of %d threads in %d blocks: sums %.3f ms, %.1f G correlations/s\n", v.teams,
+               v.threads / v.teams, v.blocks, sum, correlations / sum * 1e-6);
     }
 }
 
