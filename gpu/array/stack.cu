@@ -431,8 +431,8 @@ static cudaError_t sum_spectra(const lw_stack_shape &shape, const lw_stack_bank 
                            piece.series + done * piece.count, piece.first, piece.count, shape.segment, bank.n_inputs, block.n_tiles,
                            static_cast<int>(first), static_cast<int>(end - first + 1), piece.filter + done,
                            static_cast<int>(lw_min64(block.n_products, piece.n_filters - done)), shape.discard, shape.hop};
-        const int wide = a.n_tiles > PRODUCT_SIDE ? 4 : 8, filters = PRODUCT_SIDE * wide;   /* see FG of stack_products */
-        const int64_t groups = lw_divide_up(a.n_filters, filters) * lw_divide_up(a.n_tiles, PRODUCT_SIDE * PRODUCT_THREADS / PRODUCT_BINS / wide);
+        const int wide = a.n_tiles > PRODUCT_SIDE ? 4 : 8, tiles = PRODUCT_SIDE * PRODUCT_THREADS / PRODUCT_BINS / wide;
+        const int64_t groups = lw_divide_up(a.n_filters, PRODUCT_SIDE * wide) * lw_divide_up(a.n_tiles, tiles);
         const unsigned blocks = static_cast<unsigned>(shape.segment / PRODUCT_BINS * groups);
         (wide == 4 ? stack_products<4> : stack_products<8>)<<<blocks, PRODUCT_THREADS, 0, stream>>>(a);
         const Launch back = {dim3(static_cast<unsigned>(lw_divide_up(a.n_tiles, BACK_TILES)), static_cast<unsigned>(a.n_filters)),

@@ -357,10 +357,10 @@ constexpr int PRODUCT_SIDE = 8, PRODUCT_BINS = 16, PRODUCT_THREADS = 128, PRODUC
 /* Return the groups of n rows. */
 LW_DEVICE int groups_of(int n, int rows) { return (n + rows - 1) / rows; }
 
-/* Add up the products of spectra over channels, a product of matrices for each bin. A block takes 16 bins of 8 FG filters in 64 / FG
- * tiles; their spectra are copied to shared memory two channels ahead. A thread takes a bin of 8 filters in 8 tiles, 16 loads for
- * 64 products. Blocks that run at the same time have 32 adjacent chunks of bins, so that pieces of rows join to whole rows, then
- * all tiles, whose filters stay in the L2 cache, then all filters, whose tiles do. */
+/* Add up the products of spectra over channels, a product of matrices for each bin. A block takes 16 bins of 8 FG filters in
+ * 64 / FG tiles; their spectra are copied to shared memory two channels ahead. A thread takes a bin of 8 filters in 8 tiles, 16
+ * loads for 64 products. Blocks that run at the same time have 32 adjacent chunks of bins, so that pieces of rows join to whole
+ * rows, then all tiles, whose filters stay in the L2 cache, then all filters, whose tiles do. */
 template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 3) stack_products(const StackProducts a)
 {
     constexpr int S = PRODUCT_SIDE, BINS = PRODUCT_BINS, FILTERS = S * FG, TILES = S * PRODUCT_THREADS / BINS / FG;
@@ -383,7 +383,8 @@ template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 3) stack_pr
 #pragma unroll
             for (int i = 0; i < TILES; i += STRIDE)
                 if (TILES >= STRIDE || own < TILES)
-                    copy_async_if(to + (FILTERS + i) * BINS, x + static_cast<int64_t>(i) * a.n_points, tile + own + i < a.n_tiles);
+                    copy_async_if(to + (FILTERS + i) * BINS, x + i * static_cast<int64_t>(a.n_points),
+                                  tile + own + i < a.n_tiles);
             h += a.n_points;
             x += static_cast<int64_t>(a.all_tiles) * a.n_points;
         }
@@ -425,8 +426,8 @@ template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 3) stack_pr
 
 constexpr int BACK_TILES = 8;
 
-/* Transform the sums of 8 tiles from 8 blockIdx.x on, filter blockIdx.y, back, and store the outputs. A thread copies its own values
- * of the next tile to shared memory while it transforms. */
+/* Transform the sums of 8 tiles from 8 blockIdx.x on, filter blockIdx.y, back, and store the outputs. A thread copies its own
+ * values of the next tile to shared memory while it transforms. */
 template <class F, int BLOCKS> __global__ void __launch_bounds__(F::T, BLOCKS) stack_back(const StackProducts a)
 {
     extern __shared__ __align__(128) unsigned char memory[];
@@ -458,7 +459,8 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::T, BLOCKS) s
             fetch(tile + 1);
         fft.pin();
         fft.backward(v, reinterpret_cast<float2 *>(memory), t);
-        const int64_t at = 2 * a.hop * (a.tile + static_cast<int64_t>(tile)) - a.ranges[a.filter + filter].most - a.first - a.discard + t;
+        const int64_t first = 2 * a.hop * (a.tile + static_cast<int64_t>(tile)) - a.ranges[a.filter + filter].most;
+        const int64_t at = first - a.first - a.discard + t;
 #pragma unroll
         for (int m = 0; m < E; m++) {
             const int64_t one = at + T * m, two = one + a.hop;

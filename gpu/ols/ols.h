@@ -57,8 +57,8 @@ int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, con
 
 /* ---- held.c ---- */
 
-/** Take the memory for scales and for filling from the arena of an operation's device memory; count what filling needs beside it. Of
- * the state, `resolved` and `rows` count. */
+/** Take the memory for scales and for filling from the arena of an operation's device memory; count what filling needs beside
+ * it. Of the state, `resolved` and `rows` count. */
 void lw_ols_lay_out(const struct lw_op_spec *spec, struct lw_arena *arena, struct lw_ols_state *ols);
 void lw_ols_measure(const struct lw_op_spec *spec, const struct lw_ols_state *ols, struct lw_cuda_op_memory *memory);
 
@@ -83,8 +83,8 @@ int lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part,
 struct lw_series lw_ols_series(const struct lw_op *op, const struct lw_block *block, const struct lw_ols_piece *piece,
                                const void *values);
 
-/** Enqueue the search of a block's series for what is wanted of n_filters filters, counted among those held: crossings, the best filter,
- * block statistics. Enqueue the search of a part for crossings alone. */
+/** Enqueue the search of a block's series for what is wanted of n_filters filters, counted among those held: crossings, the best
+ * filter, block statistics. Enqueue the search of a part for crossings alone. */
 int lw_ols_find(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series, int filter,
                 int n_filters, struct lw_error *err);
 int lw_ols_find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,

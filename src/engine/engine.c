@@ -37,8 +37,8 @@ static struct lw_op_product array(enum lw_op_product_kind kind, enum lw_scalar s
                                   .width = 1, .rate = 1, .every = 1};
 }
 
-/* The table of crossings. It has room for all outputs of the smallest part that a block can be cut into, up to a limit. Banks of many
- * filters have less room for each, so that tables do not make blocks short.
+/* The table of crossings. It has room for all outputs of the smallest part that a block can be cut into, up to a limit. Banks of
+ * many filters have less room for each, so that tables do not make blocks short.
  * @param sample_rows  outputs per sample of the axis in a block @param part_rows  the same in the smallest part */
 static struct lw_op_product crossings(const struct lw_search *search, const struct lw_op_plan *plan, int64_t n_outputs,
                                       int64_t sample_rows, int64_t part_rows, bool has_pixels)

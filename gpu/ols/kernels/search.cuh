@@ -63,7 +63,7 @@ template <class Real> LW_DEVICE Real scale_at(const OlsArgs &a, int64_t channel,
     return __ldg((const Real *)a.search.scales + channel * a.search.pitch + a.search.table.filter + f);
 }
 
-/* Scales of the two series of a segment. They are found before the loop over filters, which has neither registers nor time for it. */
+/* Scales of the two series of a segment, found before the loop over filters, which has neither registers nor time for it. */
 struct SearchScales {
     const void *first;
     int later;                          /* places from a scale to that of the second series */
@@ -320,7 +320,8 @@ template <class Value, class Real> struct BestPlace {
 };
 
 template <class F, bool PAIRED>
-LW_DEVICE auto best_place(const OlsArgs &a, const int64_t (&output)[2], typename F::Real *strengths, int64_t pitch, int discard, int t)
+LW_DEVICE auto best_place(const OlsArgs &a, const int64_t (&output)[2], typename F::Real *strengths, int64_t pitch, int discard,
+                          int t)
 {
     using Value = typename std::conditional<PAIRED, typename F::Real, typename F::C>::type;
     BestPlace<Value, typename F::Real> place = {strengths + t * Strengths<typename F::Real>::N, {}, {}, pitch};
@@ -387,7 +388,8 @@ LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &pla
 /* Compare all outputs of filter f with the best so far. |y| scale is about 1, and at most N. */
 template <class F, int DISCARD, bool PAIRED>
 LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const int64_t (&output)[2],
-                            typename F::Real *strengths, typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
+                            typename F::Real *strengths, typename F::Real scale, typename F::Real second_scale, int64_t pitch,
+                            int f, int t)
 {
     using Real = typename F::Real;
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
