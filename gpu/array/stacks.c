@@ -233,7 +233,7 @@ static void destroy(struct lw_op *op)
     struct stacks *const stacks = op->state;
     if (!stacks)
         return;
-    lw_ols_release(&stacks->ols);
+    lw_ols_drop(&stacks->ols);
     lw_free(stacks->host_terms);
     lw_free(stacks);
 }

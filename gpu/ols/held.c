@@ -94,7 +94,7 @@ int lw_ols_fill(const struct lw_op *op, const struct lw_ols_part *part, const st
     return rc ? rc : fill_scales(op, part, stream, err);
 }
 
-void lw_ols_release(struct lw_ols_state *ols)
+void lw_ols_drop(struct lw_ols_state *ols)
 {
     lw_filler_destroy(ols->filler);
     cudaFree(ols->memory);

@@ -293,7 +293,7 @@ static void destroy(struct lw_op *op)
     if (!ols)
         return;
     lw_long_ols_destroy(ols->long_ols);
-    lw_ols_release(ols);
+    lw_ols_drop(ols);
     lw_free(ols);
 }
 

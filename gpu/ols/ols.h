@@ -68,7 +68,7 @@ int lw_ols_hold(struct lw_op *op, cudaStream_t stream, struct lw_error *err);
 /** Put a part of the bank into the target and its noise into the scales, in place of those before. */
 int lw_ols_fill(const struct lw_op *op, const struct lw_ols_part *part, const struct lw_filler_target *target, cudaStream_t stream,
                 struct lw_error *err);
-void lw_ols_release(struct lw_ols_state *ols);      /* frees the device memory, too */
+void lw_ols_drop(struct lw_ols_state *ols);      /* frees the device memory, too */
 
 /* ---- search.c ---- */
 
