@@ -193,9 +193,5 @@ int main(int argc, char **argv)
             spec.ols.normalize = normalize;
             measure(spec, count, 16, 48);
         }
-    for (const int abreast : {12, 24, 96, 396}) {
-        spec.ols.segment = 2048;
-        measure(spec, count, abreast > 48 ? 64 : 8, abreast);
-    }
     return 0;
 }
