@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tested import LAPWING, MPIEXEC, as_typed, check, finish, h5py, np, random  # noqa: E402
@@ -29,6 +30,8 @@ def make(path):
         file.create_dataset("packed_bank", data=random.standard_normal((F, M)).astype(">f8"), chunks=(4, 500), compression="gzip")
         file["complex"] = (random.standard_normal((F, M)) + 1j * random.standard_normal((F, M))).astype("c8")
         file["brief"] = (random.standard_normal((F, 301)) + 1j * random.standard_normal((F, 301))).astype("c8")
+        file["cube"] = random.standard_normal((F, 3, 301)).astype("f4")
+        file["delays"] = random.integers(-40, 90, (F, 3)).astype("i4")
         file["mask"] = (np.arange(N) % 1500 < 300).astype("u1")
         file["series"] = random.standard_normal(N)
         file["series"].attrs["sample_rate_hz"] = 4096.0
@@ -51,6 +54,10 @@ def cases(path):
                     "--checksum"),
         "strongest": ols("int16", "complex", 1, "--products", "best,peaks", "--noise", "measured", *search, "--split", "filters", "--precision", "double"),
         "joined": ols("int16", "brief", 1, "--products", "best,peaks", "--noise", "energy", *search, "--split", "filters"),
+        "stacked": ols("signal", "cube", 1, "--delays", f"{path}:/delays", "--stack", "sum", "--products", "best,peaks", "--noise", "energy", *search,
+                       "--segment", "8192"),
+        "aligned": ols("slow", "cube", 0, "--delays", f"{path}:/delays", "--stack", "mean", "--normalize", "demeaned", "--products", "best,blocks",
+                       "--blocks", "100", "--noise", "given", "--segment", "4096"),
         "thinned": ols("signal", "bank", 1, "--decimate", "16", "--post", "power", "--boundary", "wrap"),
         "whitened": ols("series", "bank", 0, "--whiten", "0.5", "--products", "peaks,filtered", "--noise", "measured", *search),
         "masked": ols("int16", "bank", 1, "--products", "peaks", *search, "--mask", f"{path}:/mask", "--masked-fraction", "0.4"),
@@ -115,6 +122,21 @@ def check_case(name, path, out, seen, ways):
             check(not other and found.keys() == expected.keys(), f"{what}: {other} differ")
 
 
+def check_resumed(name, path, out):
+    """A run in groups of filters that ends early, perhaps more than once, goes on to the same bytes."""
+    arguments = [1, cases(path)[name], out, LIMIT, f"{least_memory(name, 1, path, out) * 1.02 + 3:.0f}M", "--checkpoint", "0"]
+    expected, begin, runs, code = expected_of(name, path, out), time.monotonic(), 0, 75
+    check("filters at a time" in run(*arguments).stderr, f"{name}: holds all filters")
+    whole = time.monotonic() - begin
+    while code == 75 and runs < 20:
+        runs += 1
+        done = run(*arguments, "--time-limit", f"{runs * whole / 3:.3f}s")
+        code = done.returncode
+    check(runs > 1 and "continuing the interrupted run" in done.stderr, f"{name}: {runs} runs, not one of which is resumed: {done.stderr}")
+    if check(code == 0, f"{name}, resumed: {done.stderr}"):
+        check(data_of(out) == expected, f"{name}: a resumed run gives other bytes")
+
+
 def check_read(path, out, seen):
     """Banks that the ranks do not hold as they are stored: the groups are read as they are needed. A tap that is not finite is found."""
     os.environ["LAPWING_BANK_BYTES"] = "1000"
@@ -170,6 +192,8 @@ with tempfile.TemporaryDirectory() as folder:
         many = name in ("all", "near")
         few = {1: (0, 1.02), 3: (0,)} if WANTED else {1: (1.02,), 3: (1.1,)}
         check_case(name, path, out, seen, {1: (1.02,), 2: (1.2,), 3: (1.05,), 8: (0,)} if many else few)
+        if WANTED and name in ("joined", "stacked"):
+            check_resumed(name, path, out)
     check(1 in seen and F in seen and len(seen) > (2 if WANTED else 4), f"filters at a time: {seen}")
     if not WANTED:
         check_read(path, out, seen)
