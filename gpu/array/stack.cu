@@ -230,15 +230,6 @@ cudaError_t lw_stack_put(const struct lw_stack_shape *shape, const struct lw_sta
 
 static constexpr int median_of = 65;        /* windows that a tile's median is taken of, at even distances */
 
-struct Windows {
-    StackInput input;
-    float *gains, *rms, *most;
-    lw_nan_report *report;
-    int64_t own_first, own_count;
-    int n_tiles, tile;
-    lw_normalize normalize;
-};
-
 /* Return the energy of the samples of a window, less their mean if `is_demeaned`, in two passes that subtract nothing from sums.
  * is_spoilt: set if a sample is not finite, and so counts as zero */
 template <class Stored>
@@ -279,48 +270,44 @@ __device__ static double median_energy(const double *energies, int n, double *me
 }
 
 /* One block finds the gains of a tile. */
-template <class Stored> static __global__ void __launch_bounds__(block_threads) find_gains(Windows w)
+template <class Stored> static __global__ void __launch_bounds__(block_threads) find_gains(const StackArgs a)
 {
     extern __shared__ __align__(128) unsigned char memory[];
     double *const scratch = reinterpret_cast<double *>(memory), *const energies = scratch + block_threads;
+    const StackInput in = input_of(a);
     const int tile = blockIdx.x, channel = blockIdx.y, t = threadIdx.x;
-    const int64_t number = int64_t(channel) * w.n_tiles + tile, first = int64_t(tile) * w.tile;
-    float *const gains = w.gains + number * w.tile;
-    const bool is_plain = w.normalize == LW_NORMALIZE_NONE && w.report->flag == 0;
+    const int64_t number = int64_t(channel) * a.block.n_tiles + tile, first = int64_t(tile) * a.shape.tile;
+    float *const gains = a.block.gains + number * a.shape.tile;
+    const bool is_plain = a.bank.normalize == LW_NORMALIZE_NONE && a.block.report->flag == 0;
     double most = 0, n_quiet = 0;
-    for (int i = t; i < w.tile; i += block_threads) {
+    for (int i = t; i < a.shape.tile; i += block_threads) {
         bool is_spoilt = false;
         energies[i] = 1;
         if (is_plain)
             continue;
-        energies[i] = energy_of<Stored>(w.input, channel, first + i, w.normalize == LW_NORMALIZE_DEMEANED, is_spoilt);
-        if (w.input.propagates && is_spoilt)
+        energies[i] = energy_of<Stored>(in, channel, first + i, is_demeaned(a), is_spoilt);
+        if (in.propagates && is_spoilt)
             energies[i] = -1;
     }
-    const int64_t whole = w.input.n_samples - w.input.n_taps + 1 - first;
-    const int n_whole = static_cast<int>(whole < 1 ? 1 : whole < w.tile ? whole : w.tile);
-    const double least = w.normalize == LW_NORMALIZE_NONE ? 0 : LW_NORMALIZE_LEAST * median_energy(energies, n_whole, scratch);
-    for (int i = t; i < w.tile; i += block_threads) {
+    const int64_t whole = in.n_samples - in.n_taps + 1 - first;
+    const int n_whole = static_cast<int>(whole < 1 ? 1 : whole < a.shape.tile ? whole : a.shape.tile);
+    const double least = a.bank.normalize == LW_NORMALIZE_NONE ? 0 : LW_NORMALIZE_LEAST * median_energy(energies, n_whole, scratch);
+    for (int i = t; i < a.shape.tile; i += block_threads) {
         const double energy = energies[i];
-        const double gain = i >= whole ? 0 : w.normalize == LW_NORMALIZE_NONE ? 1 : energy > least ? 1 / sqrt(energy) : 0;
+        const double gain = i >= whole ? 0 : a.bank.normalize == LW_NORMALIZE_NONE ? 1 : energy > least ? 1 / sqrt(energy) : 0;
         gains[i] = energy == -1 ? CUDART_NAN_F : static_cast<float>(gain);
         most = fmax(most, energy == -1 ? 0 : gain);
-        n_quiet += energy != -1 && !(energy > least) && first + i >= w.own_first && first + i < w.own_first + w.own_count;
+        const int64_t own = first + i - a.block.own_first;
+        n_quiet += energy != -1 && !(energy > least) && own >= 0 && own < a.block.own_count;
     }
     n_quiet = over_block<true>(n_quiet, scratch);
     most = over_block<false>(most, scratch);
     if (t == 0) {
-        w.most[number] = static_cast<float>(most);
-        atomicAdd(&w.report->n_quiet, static_cast<unsigned long long>(w.normalize == LW_NORMALIZE_NONE ? 0 : n_quiet));
-        if (w.normalize == LW_NORMALIZE_NONE)
-            w.rms[number] = 0;
+        a.block.most[number] = static_cast<float>(most);
+        atomicAdd(&a.block.report->n_quiet, static_cast<unsigned long long>(a.bank.normalize == LW_NORMALIZE_NONE ? 0 : n_quiet));
+        if (a.bank.normalize == LW_NORMALIZE_NONE)
+            a.block.rms[number] = 0;
     }
-}
-
-static StackInput input_of(const lw_stack_bank &bank, const lw_stack_block &block)
-{
-    return {block.input, block.is_slow ? bank.n_inputs : 1, block.is_slow ? 1 : block.n_samples, block.n_samples,
-            static_cast<int>(bank.n_taps), block.propagates};
 }
 
 int64_t lw_stack_tiles(const struct lw_stack_shape *shape, int64_t n_positions) { return lw_divide_up(n_positions, shape->tile); }
@@ -330,44 +317,38 @@ cudaError_t lw_stack_load(const struct lw_stack_shape *shape, const struct lw_st
 {
     const Length &length = length_for(*shape);
     const dim3 grid(static_cast<unsigned>(block->n_tiles), static_cast<unsigned>(bank->n_inputs));
-    const StackSegments segments = {input_of(*bank, *block), block->type.scalar, static_cast<const float2 *>(bank->powers),
-                                    static_cast<float2 *>(block->spectra), block->rms, &block->report->flag, block->n_tiles,
-                                    shape->hop, shape->discard - static_cast<int>(bank->n_taps - 1),
-                                    shape->discard - (shape->n_taps - 1), bank->normalize == LW_NORMALIZE_DEMEANED};
+    const StackArgs a = {*shape, *bank, *block, {}};
     const Launch transform = {grid, shape->radix * shape->outer, length.kernels.shared_bytes, stream};
-    cudaError_t status = allow_and_launch(transform, length.kernels.segments, segments);
-    if (status != cudaSuccess)
-        return status;
-    const Windows windows = {segments.input, block->gains, block->rms, block->most, block->report, block->own_first,
-                             block->own_count, block->n_tiles, shape->tile, bank->normalize};
-    const Launch launch = {grid, block_threads, (block_threads + int64_t(shape->tile)) * int64_t(sizeof(double)), stream};
-    with_stored(block->type.scalar, [&](auto stored) { status = allow_and_launch(launch, find_gains<decltype(stored)>, windows); });
+    const Launch windows = {grid, block_threads, (block_threads + int64_t(shape->tile)) * int64_t(sizeof(double)), stream};
+    cudaError_t status = allow_and_launch(transform, length.kernels.segments, a);
+    if (status == cudaSuccess)
+        with_stored(block->type.scalar, [&](auto stored) { status = allow_and_launch(windows, find_gains<decltype(stored)>, a); });
     return status;
 }
 
 /* ---- sums in double ------------------------------------------------------------------------------------------------- */
 
 /* Return whether transforms are not exact enough for some window in the tiles of positions first .. last of a channel. */
-__device__ static bool needs_exact(const StackSums &a, int64_t row, int channel, int64_t first, int64_t last)
+__device__ static bool needs_exact(const StackArgs &a, int64_t row, int channel, int64_t first, int64_t last)
 {
-    const int64_t tiles = int64_t(channel) * a.n_tiles;
+    const int64_t tiles = int64_t(channel) * a.block.n_tiles;
     bool needs = false;
-    for (int64_t j = first / a.tile; j <= last / a.tile; j++)
-        needs = needs || a.most[tiles + j] * a.rms[tiles + j] >= limit_of(a.peaks[row]);
+    for (int64_t j = first / a.shape.tile; j <= last / a.shape.tile; j++)
+        needs = needs || a.block.most[tiles + j] * a.block.rms[tiles + j] >= limit_of(a.bank.peaks[row]);
     return needs;
 }
 
 /* Return what the sums have left out of a position of a channel: a sum in double. */
 template <class Stored>
-__device__ static double left_out(const StackSums &a, const StackInput &in, int64_t row, lw_stack_term term, int64_t position)
+__device__ static double left_out(const StackArgs &a, const StackInput &in, int64_t row, lw_stack_term term, int64_t position)
 {
-    const int64_t tiles = int64_t(term.channel) * a.n_tiles;
-    const float gain = a.gains[tiles * a.tile + position];
-    if (!(gain * a.rms[tiles + position / a.tile] >= limit_of(a.peaks[row])))
+    const int64_t tiles = int64_t(term.channel) * a.block.n_tiles;
+    const float gain = a.block.gains[tiles * a.shape.tile + position];
+    if (!(gain * a.block.rms[tiles + position / a.shape.tile] >= limit_of(a.bank.peaks[row])))
         return 0;
-    const float *const taps = a.taps + row * in.n_taps + in.n_taps - 1;
+    const float *const taps = a.bank.taps + row * in.n_taps + in.n_taps - 1;
     bool met = false;
-    const double level = a.is_demeaned ? sample_of<Stored>(in, term.channel, position, met) : 0;
+    const double level = is_demeaned(a) ? sample_of<Stored>(in, term.channel, position, met) : 0;
     double y = 0;
     for (int m = 0; m < in.n_taps; m++)
         y = fma(double(taps[-m]), sample_of<Stored>(in, term.channel, position + m, met) - level, y);
@@ -375,45 +356,47 @@ __device__ static double left_out(const StackSums &a, const StackInput &in, int6
 }
 
 /* Add this to the outputs of filter blockIdx.x. For each run of outputs, the block's threads first look which channels need it. */
-template <class Stored> static __global__ void __launch_bounds__(block_threads) add_left_out(StackSums a, StackInput in)
+template <class Stored> static __global__ void __launch_bounds__(block_threads) add_left_out(const StackArgs a)
 {
     __shared__ bool needs[block_threads];
-    const int filter = a.filter + int(blockIdx.x), t = threadIdx.x;
-    const lw_stack_term *const terms = a.terms + int64_t(filter) * a.n_inputs;
-    if (!a.touched[blockIdx.x])
+    const StackInput in = input_of(a);
+    const int filter = a.piece.filter + int(blockIdx.x), t = threadIdx.x;
+    const lw_stack_term *const terms = a.bank.terms + int64_t(filter) * a.bank.n_inputs;
+    if (!a.piece.touched[blockIdx.x])
         return;
-    for (int64_t begin = int64_t(blockIdx.y) * block_threads; begin < a.count; begin += int64_t(gridDim.y) * block_threads) {
-        const int64_t last = begin + block_threads < a.count ? begin + block_threads - 1 : a.count - 1;
+    for (int64_t begin = int64_t(blockIdx.y) * block_threads; begin < a.piece.count; begin += int64_t(gridDim.y) * block_threads) {
+        const int64_t last = begin + block_threads < a.piece.count ? begin + block_threads - 1 : a.piece.count - 1;
         double sum = 0;
-        for (int done = 0; done < a.n_inputs; done += block_threads) {
-            const int n = min(block_threads, a.n_inputs - done);
+        for (int done = 0; done < a.bank.n_inputs; done += block_threads) {
+            const int n = min(block_threads, a.bank.n_inputs - done);
             const lw_stack_term own = terms[done + min(t, n - 1)];
-            const int64_t at = a.first + own.delay, row = row_of(a, filter, own.channel);
+            const int64_t at = a.piece.first + own.delay, row = row_of(a, filter, own.channel);
             needs[t] = t < n && own.weight != 0 && needs_exact(a, row, own.channel, at + begin, at + last);
             if (!__syncthreads_or(needs[t]))
                 continue;
             for (int k = 0; k < n; k++)
                 if (needs[k] && begin + t <= last)
                     sum += left_out<Stored>(a, in, row_of(a, filter, done + k), terms[done + k],
-                                            a.first + begin + t + terms[done + k].delay);
+                                            a.piece.first + begin + t + terms[done + k].delay);
             __syncthreads();
         }
         if (sum != 0)
-            a.series[blockIdx.x * a.count + begin + t] += float(sum);
+            a.piece.series[blockIdx.x * a.piece.count + begin + t] += float(sum);
     }
 }
 
 /* Overwrite the spoilt outputs of filter blockIdx.x with NaN, if the block has a sample that is not finite. */
-static __global__ void __launch_bounds__(block_threads) spoil_outputs(StackSums a, const unsigned *not_finite)
+static __global__ void __launch_bounds__(block_threads) spoil_outputs(const StackArgs a)
 {
     const int64_t stride = int64_t(gridDim.y) * block_threads;
-    if (*not_finite == 0)
+    if (a.block.report->flag == 0)
         return;
-    for (int64_t o = int64_t(blockIdx.y) * block_threads + threadIdx.x; o < a.count; o += stride)
-        for (int k = 0; k < a.n_inputs; k++) {
-            const lw_stack_term term = a.terms[int64_t(a.filter + int(blockIdx.x)) * a.n_inputs + k];
-            if (term.weight != 0 && isnan(a.gains[int64_t(term.channel) * a.n_tiles * a.tile + a.first + o + term.delay]))
-                a.series[blockIdx.x * a.count + o] = CUDART_NAN_F;
+    for (int64_t o = int64_t(blockIdx.y) * block_threads + threadIdx.x; o < a.piece.count; o += stride)
+        for (int k = 0; k < a.bank.n_inputs; k++) {
+            const lw_stack_term term = a.bank.terms[int64_t(a.piece.filter + int(blockIdx.x)) * a.bank.n_inputs + k];
+            const float *const gains = a.block.gains + int64_t(term.channel) * a.block.n_tiles * a.shape.tile;
+            if (term.weight != 0 && isnan(gains[a.piece.first + o + term.delay]))
+                a.piece.series[blockIdx.x * a.piece.count + o] = CUDART_NAN_F;
         }
 }
 
@@ -426,17 +409,16 @@ static cudaError_t sum_spectra(const lw_stack_shape &shape, const lw_stack_bank 
     const int64_t end = (piece.first + piece.count - 1 + bank.most.most) / shape.tile;
     cudaError_t status = cudaSuccess;
     for (int done = 0; done < piece.n_filters && status == cudaSuccess; done += block.n_products) {
-        StackProducts a = {static_cast<const float2 *>(block.spectra), static_cast<const float2 *>(bank.spectra),
-                           static_cast<float2 *>(block.products), static_cast<const float2 *>(bank.powers), bank.ranges,
-                           piece.series + done * piece.count, piece.first, piece.count, shape.segment, bank.n_inputs, block.n_tiles,
-                           static_cast<int>(first), static_cast<int>(end - first + 1), piece.filter + done,
-                           static_cast<int>(lw_min64(block.n_products, piece.n_filters - done)), shape.discard, shape.hop};
+        StackProducts a = {{shape, bank, block, piece}, static_cast<int>(first), static_cast<int>(end - first + 1)};
+        a.piece.filter += done;
+        a.piece.n_filters = static_cast<int>(lw_min64(block.n_products, piece.n_filters - done));
+        a.piece.series += done * piece.count;
         const int wide = a.n_tiles > PRODUCT_SIDE ? 4 : 8, tiles = PRODUCT_SIDE * PRODUCT_THREADS / PRODUCT_BINS / wide;
-        const int64_t groups = lw_divide_up(a.n_filters, PRODUCT_SIDE * wide) * lw_divide_up(a.n_tiles, tiles);
+        const int64_t groups = lw_divide_up(a.piece.n_filters, PRODUCT_SIDE * wide) * lw_divide_up(a.n_tiles, tiles);
         const unsigned blocks = static_cast<unsigned>(shape.segment / PRODUCT_BINS * groups);
         (wide == 4 ? stack_products<4> : stack_products<8>)<<<blocks, PRODUCT_THREADS, 0, stream>>>(a);
-        const Launch back = {dim3(static_cast<unsigned>(lw_divide_up(a.n_tiles, BACK_TILES)), static_cast<unsigned>(a.n_filters)),
-                             shape.radix * shape.outer,
+        const dim3 grid(static_cast<unsigned>(lw_divide_up(a.n_tiles, BACK_TILES)), static_cast<unsigned>(a.piece.n_filters));
+        const Launch back = {grid, shape.radix * shape.outer,
                              length.kernels.shared_bytes + shape.segment * int64_t(sizeof(float2)), stream};
         status = allow_and_launch(back, length.kernels.back, a);
     }
@@ -448,12 +430,12 @@ cudaError_t lw_stack_sum(const struct lw_stack_shape *shape, const struct lw_sta
 {
     const Length &length = length_for(*shape);
     const StackSums a = stack_sums_of(*shape, *bank, *block, *piece, length.teams, length.kernels.shared_bytes);
-    const int64_t parts = lw_min64(lw_divide_up(a.count, block_threads), 65535);
-    const dim3 grid(static_cast<unsigned>(a.n_filters), static_cast<unsigned>(parts));
+    const int64_t parts = lw_min64(lw_divide_up(piece->count, block_threads), 65535);
+    const dim3 grid(static_cast<unsigned>(piece->n_filters), static_cast<unsigned>(parts));
     if (shape->is_fused) {
         const cudaError_t status = sum_spectra(*shape, *bank, *block, *piece, stream);
         if (status == cudaSuccess && block->propagates)
-            spoil_outputs<<<grid, block_threads, 0, stream>>>(a, &block->report->flag);
+            spoil_outputs<<<grid, block_threads, 0, stream>>>(a);
         return status != cudaSuccess ? status : cudaGetLastError();
     }
     const Launch launch = {dim3(a.n_blocks), length.teams * shape->radix * shape->outer, shared_of(length, *shape), stream};
@@ -462,9 +444,8 @@ cudaError_t lw_stack_sum(const struct lw_stack_shape *shape, const struct lw_sta
         status = allow_and_launch(launch, length.kernels.sums, a);
     if (status != cudaSuccess || bank->normalize == LW_NORMALIZE_NONE)
         return status;
-    const StackInput input = input_of(*bank, *block);
     with_stored(block->type.scalar, [&](auto stored) {
-        add_left_out<decltype(stored)><<<grid, block_threads, 0, stream>>>(a, input);
+        add_left_out<decltype(stored)><<<grid, block_threads, 0, stream>>>(a);
     });
     return cudaGetLastError();
 }

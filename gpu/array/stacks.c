@@ -108,13 +108,6 @@ static int64_t lay_out_kept(const struct lw_op_spec *spec, struct stacks *stacks
     return arena.used;
 }
 
-/* Return the outputs that are computed for a block: its own, and those that a search needs beside them. */
-static void outputs_of(const struct lw_op_plan *plan, const struct lw_block *block, int64_t *first, int64_t *end)
-{
-    *first = lw_max64(block->first - plan->before, 0);
-    *end = lw_min64(block->first + block->count + plan->after, plan->n_outputs);
-}
-
 /* Return the filters of a piece for `count` outputs. @param room  outputs of all filters that the buffer has room for */
 static int filters_of_piece(const struct lw_op_spec *spec, int64_t count, int64_t room)
 {
@@ -303,15 +296,23 @@ static void find_parts(const struct lw_op *op, const struct lw_cuda_op_block *wo
     parts->block.n_tiles = (int)lw_stack_tiles(&stacks->shape, parts->block.n_samples - op->spec.ols.n_taps + 1);
 }
 
-/* Enqueue the products of a piece. */
-static int make_piece(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct parts *parts,
-                      const struct piece *piece, struct lw_error *err)
+/* Enqueue what is made of outputs first .. end - 1: the products of the filters that are held, or the crossings of a part. */
+static int make(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct parts *parts, int64_t first, int64_t end,
+                const struct lw_part *part, struct lw_error *err)
 {
-    const struct lw_series series = series_of(op, work, piece);
-    int rc = sum(op, work, parts, piece, err);
-    if (!rc && wanted(&op->spec) & LW_FILTERED)
-        rc = store(op, work, piece, err);
-    return rc ? rc : lw_ols_find(op, work, &series, piece->filter, piece->n_filters, err);
+    const struct stacks *const stacks = op->state;
+    const int each = filters_of_piece(&op->spec, end - first, parts->room);
+    const int last = part ? part->filter + part->n_filters : stacks->ols.n_held;
+    int rc = LW_OK;
+    for (int filter = part ? part->filter : 0; filter < last && !rc; filter += each) {
+        const struct piece piece = {filter, (int)lw_min64(each, last - filter), first, end - first, parts->series};
+        const struct lw_series series = series_of(op, work, &piece);
+        rc = sum(op, work, parts, &piece, err);
+        if (!rc && !part && wanted(&op->spec) & LW_FILTERED)
+            rc = store(op, work, &piece, err);
+        rc = rc ? rc : lw_ols_find(op, work, &series, part, filter, piece.n_filters, err);
+    }
+    return rc;
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
@@ -320,45 +321,27 @@ static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct
     const struct lw_repair repair = repair_of(op, work);
     const bool is_zeroed = op->spec.nan == LW_NAN_ZERO;
     struct parts parts;
-    int64_t first, end;
     int rc = LW_OK;
     find_parts(op, work, &parts);
-    outputs_of(&op->plan, &work->block, &first, &end);
     if (is_zeroed)
         rc = lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream), "zeroing samples that are not a number", err);
     if (!rc)
         rc = lw_cuda_check(lw_stack_load(&stacks->shape, &stacks->bank, &parts.block, work->stream), "transforming a block", err);
     if (!rc && !is_zeroed)
         rc = lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "looking for samples that are not a number", err);
-    const int each = filters_of_piece(&op->spec, end - first, parts.room);
-    for (int filter = 0; filter < stacks->ols.n_held && !rc; filter += each) {
-        const struct piece piece = {filter, (int)lw_min64(each, stacks->ols.n_held - filter), first, end - first, parts.series};
-        rc = make_piece(op, work, &parts, &piece, err);
-    }
-    return rc;
+    const int64_t first = lw_max64(work->block.first - op->plan.before, 0);     /* a search needs some beside the block's own */
+    const int64_t end = lw_min64(work->block.first + work->block.count + op->plan.after, op->plan.n_outputs);
+    return rc ? rc : make(op, work, &parts, first, end, NULL, err);
 }
 
 /* The spectra of the block are still in the slot's work memory. */
 static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, struct lw_error *err)
 {
     const int64_t cluster = lw_search_reach(&op->spec.ols.search, op->plan.n_outputs);
-    const int64_t first = lw_max64(part->first - cluster, 0);
     const int64_t end = lw_min64(part->first + part->count + cluster, op->plan.n_outputs);
-    const int last = part->filter + part->n_filters;
     struct parts parts;
-    int rc = LW_OK;
     find_parts(op, work, &parts);
-    const int each = filters_of_piece(&op->spec, end - first, parts.room);
-    for (int filter = part->filter; filter < last && !rc; filter += each) {
-        const struct piece piece = {filter, (int)lw_min64(each, last - filter), first, end - first, parts.series};
-        const struct lw_series series = series_of(op, work, &piece);
-        struct lw_part own = *part;
-        own.filter = piece.filter;
-        own.n_filters = piece.n_filters;
-        if (!(rc = sum(op, work, &parts, &piece, err)))
-            rc = lw_ols_find_crossings(op, work, &series, &own, err);
-    }
-    return rc;
+    return make(op, work, &parts, lw_max64(part->first - cluster, 0), end, part, err);
 }
 
 const struct lw_cuda_op_ops lw_cuda_op_stacks = {

@@ -20,6 +20,14 @@
 
 /* ---- samples -------------------------------------------------------------------------------------------------------- */
 
+/* What the kernels are given. */
+struct StackArgs {
+    lw_stack_shape shape;
+    lw_stack_bank bank;
+    lw_stack_block block;
+    lw_stack_piece piece;
+};
+
 struct StackInput {
     const void *samples;
     int64_t step, row;                  /* samples from one to the next, and from channel to channel */
@@ -27,6 +35,15 @@ struct StackInput {
     int n_taps;
     bool propagates;
 };
+
+LW_DEVICE StackInput input_of(const StackArgs &a)
+{
+    const lw_stack_block &b = a.block;
+    return {b.input, b.is_slow ? a.bank.n_inputs : 1, b.is_slow ? 1 : b.n_samples, b.n_samples, static_cast<int>(a.bank.n_taps),
+            b.propagates};
+}
+
+LW_DEVICE bool is_demeaned(const StackArgs &a) { return a.bank.normalize == LW_NORMALIZE_DEMEANED; }
 
 /* Return a sample; 0 beyond the block. If it is not finite in single precision, set `met` and return 0. */
 template <class Stored> LW_DEVICE double sample_of(const StackInput &in, int64_t channel, int64_t i, bool &met)
@@ -43,17 +60,6 @@ template <class Stored> LW_DEVICE double sample_of(const StackInput &in, int64_t
 
 /* ---- spectra of tiles ----------------------------------------------------------------------------------------------- */
 
-struct StackSegments {
-    StackInput input;
-    lw_scalar scalar;
-    const float2 *powers;
-    float2 *spectra;
-    float *rms;
-    unsigned *not_finite;
-    int n_tiles, hop, back, lead;       /* samples of a segment before its first output's, of which no output needs `lead` */
-    bool is_demeaned;
-};
-
 /* Return the sum over the team's threads; the order of additions is fixed. shared: [F::T] doubles */
 template <class F> LW_DEVICE double sum_of_team(double x, double *shared, int t)
 {
@@ -68,49 +74,51 @@ template <class F> LW_DEVICE double sum_of_team(double x, double *shared, int t)
     return shared[0];
 }
 
-/* Load a hop's segment, in double less its mean if `is_demeaned`. Its first samples, which no output needs, count as 0. */
+/* Load a hop's segment, in double less its mean if windows are. Its first samples, which no output needs, count as 0. */
 template <class F, class Stored>
-LW_DEVICE void load_hop(float (&v)[F::E], const StackSegments &a, int channel, int64_t first, double *shared, int t, bool &met)
+LW_DEVICE void load_hop(float (&v)[F::E], const StackArgs &a, const StackInput &in, int channel, int64_t first, double *shared,
+                        int t, bool &met)
 {
-    const int lead = a.lead;
-    const int64_t start = first - a.back;
+    const int lead = a.shape.discard - (a.shape.n_taps - 1);
+    const int64_t start = first - (a.shape.discard - (in.n_taps - 1));
     double level = 0;
-    if (a.is_demeaned) {
-        const int64_t n = a.input.n_samples - first < F::N - lead ? a.input.n_samples - first : F::N - lead;
-        const double own = sample_of<Stored>(a.input, channel, first, met);     /* equal samples give exactly 0 */
+    if (is_demeaned(a)) {
+        const int64_t n = in.n_samples - first < F::N - lead ? in.n_samples - first : F::N - lead;
+        const double own = sample_of<Stored>(in, channel, first, met);      /* equal samples give exactly 0 */
         double sum = 0;
         for (int m = 0; m < F::E; m++) {
             const int i = t + F::T * m;
             if (i >= lead && i < lead + n)
-                sum += sample_of<Stored>(a.input, channel, start + i, met) - own;
+                sum += sample_of<Stored>(in, channel, start + i, met) - own;
         }
         level = n > 0 ? own + sum_of_team<F>(sum, shared, t) / static_cast<double>(n) : 0;
     }
 #pragma unroll
     for (int m = 0; m < F::E; m++) {
         const int i = t + F::T * m;
-        v[m] = i >= lead ? static_cast<float>(sample_of<Stored>(a.input, channel, start + i, met) - level) : 0;
+        v[m] = i >= lead ? static_cast<float>(sample_of<Stored>(in, channel, start + i, met) - level) : 0;
     }
 }
 
 /* Transform the tile blockIdx.x of the channel blockIdx.y. */
-template <class F> __global__ void __launch_bounds__(F::T) stack_segments(const StackSegments a)
+template <class F> __global__ void __launch_bounds__(F::T) stack_segments(const StackArgs a)
 {
     extern __shared__ __align__(128) unsigned char memory[];
     float2 *const shared = reinterpret_cast<float2 *>(memory);
     double *const sums = reinterpret_cast<double *>(memory);
+    const StackInput in = input_of(a);
     const int t = threadIdx.x, channel = blockIdx.y;
-    const int64_t number = static_cast<int64_t>(channel) * a.n_tiles + blockIdx.x;
-    const int64_t first = 2 * static_cast<int64_t>(a.hop) * blockIdx.x;
+    const int64_t number = static_cast<int64_t>(channel) * a.block.n_tiles + blockIdx.x;
+    const int64_t first = static_cast<int64_t>(a.shape.tile) * blockIdx.x;
     float re[F::E], im[F::E];
     float2 v[F::E];
     bool met = false;
-    with_stored(a.scalar, [&](auto stored) {
-        load_hop<F, decltype(stored)>(re, a, channel, first, sums, t, met);
-        load_hop<F, decltype(stored)>(im, a, channel, first + a.hop, sums, t, met);
+    with_stored(a.block.type.scalar, [&](auto stored) {
+        load_hop<F, decltype(stored)>(re, a, in, channel, first, sums, t, met);
+        load_hop<F, decltype(stored)>(im, a, in, channel, first + a.shape.hop, sums, t, met);
     });
     if (met)
-        *a.not_finite = 1;
+        a.block.report->flag = 1;
     double squares = 0;
 #pragma unroll
     for (int m = 0; m < F::E; m++) {
@@ -119,12 +127,12 @@ template <class F> __global__ void __launch_bounds__(F::T) stack_segments(const 
     }
     squares = sum_of_team<F>(squares, sums, t);
     if (t == 0)
-        a.rms[number] = static_cast<float>(sqrt(squares / F::N));
+        a.block.rms[number] = static_cast<float>(sqrt(squares / F::N));
     F fft;
-    fft.load(a.powers, t);
+    fft.load(static_cast<const float2 *>(a.bank.powers), t);
     F::Team::sync();
     fft.forward(v, shared, t);
-    float4 *const to = reinterpret_cast<float4 *>(a.spectra + number * F::N) + t;
+    float4 *const to = reinterpret_cast<float4 *>(static_cast<float2 *>(a.block.spectra) + number * F::N) + t;
 #pragma unroll
     for (int m = 0; m < F::E; m += 2)
         to[m / 2 * F::T] = {v[m].x, v[m].y, v[m + 1].x, v[m + 1].y};
@@ -132,16 +140,7 @@ template <class F> __global__ void __launch_bounds__(F::T) stack_segments(const 
 
 /* ---- sums ----------------------------------------------------------------------------------------------------------- */
 
-struct StackSums {
-    const float2 *powers, *spectra, *bank;
-    const float *gains, *rms, *most, *peaks, *taps;
-    const lw_stack_term *terms;
-    const lw_stack_range *ranges;
-    float *series;
-    unsigned *touched;
-    int64_t first, count;               /* outputs of the piece */
-    int filter, n_filters, n_inputs, n_tiles, discard, hop, tile;
-    bool own_taps, is_demeaned;
+struct StackSums : StackArgs {
     int walk, n_walks, abreast;         /* outputs of a walk; walks of a filter; filters that walk at the same time */
     int team_bytes;                     /* shared memory of a team */
     unsigned n_blocks;
@@ -157,43 +156,20 @@ static inline int64_t stack_team_bytes(const lw_stack_shape &shape, int exchange
 static inline StackSums stack_sums_of(const lw_stack_shape &shape, const lw_stack_bank &bank, const lw_stack_block &block,
                                       const lw_stack_piece &piece, int teams, int exchange_bytes)
 {
-    StackSums a = {};
-    a.powers = static_cast<const float2 *>(bank.powers);
-    a.spectra = static_cast<const float2 *>(block.spectra);
-    a.bank = static_cast<const float2 *>(bank.spectra);
-    a.gains = block.gains;
-    a.rms = block.rms;
-    a.most = block.most;
-    a.peaks = bank.peaks;
-    a.taps = bank.taps;
-    a.terms = bank.terms;
-    a.ranges = bank.ranges;
-    a.series = piece.series;
-    a.touched = piece.touched;
-    a.first = piece.first;
-    a.count = piece.count;
-    a.filter = piece.filter;
-    a.n_filters = piece.n_filters;
-    a.n_inputs = bank.n_inputs;
-    a.n_tiles = block.n_tiles;
-    a.discard = shape.discard;
-    a.hop = shape.hop;
-    a.tile = shape.tile;
-    a.own_taps = bank.own_taps;
-    a.is_demeaned = bank.normalize == LW_NORMALIZE_DEMEANED;
-    const int64_t tiles = (a.count + a.tile - 1) / a.tile, walks = (tiles + shape.walk - 1) / shape.walk;
-    a.walk = static_cast<int>((a.count + walks - 1) / walks);
-    a.n_walks = static_cast<int>((a.count + a.walk - 1) / a.walk);
-    a.abreast = (shape.abreast < a.n_filters ? shape.abreast : a.n_filters) / teams * teams;
+    StackSums a = {{shape, bank, block, piece}, 0, 0, 0, 0, 0};
+    const int64_t tiles = (piece.count + shape.tile - 1) / shape.tile, walks = (tiles + shape.walk - 1) / shape.walk;
+    a.walk = static_cast<int>((piece.count + walks - 1) / walks);
+    a.n_walks = static_cast<int>((piece.count + a.walk - 1) / a.walk);
+    a.abreast = (shape.abreast < piece.n_filters ? shape.abreast : piece.n_filters) / teams * teams;
     a.abreast = a.abreast > 0 ? a.abreast : teams;
     a.team_bytes = static_cast<int>(stack_team_bytes(shape, exchange_bytes));
-    a.n_blocks = static_cast<unsigned>((a.n_filters + teams - 1) / teams * a.n_walks);
+    a.n_blocks = static_cast<unsigned>((piece.n_filters + teams - 1) / teams * a.n_walks);
     return a;
 }
 
-LW_DEVICE int64_t row_of(const StackSums &a, int filter, int channel)
+LW_DEVICE int64_t row_of(const StackArgs &a, int filter, int channel)
 {
-    return a.own_taps ? static_cast<int64_t>(filter) * a.n_inputs + channel : filter;
+    return a.bank.own_taps ? static_cast<int64_t>(filter) * a.bank.n_inputs + channel : filter;
 }
 
 /* Return the least product of a window's gain and its tile's rms that transforms are not exact enough for. The rms error of outputs
@@ -254,22 +230,22 @@ LW_DEVICE void add_rows(const float2 (&v)[F::E], int m, const StackPlaces &p, in
 }
 
 template <class F, bool CHECKED>
-LW_DEVICE void add_outputs(const float2 (&v)[F::E], const StackSums &a, const float *gains, float weight, float rms, float limit,
-                           float *sums, int place, int t)
+LW_DEVICE void add_outputs(const float2 (&v)[F::E], const lw_stack_shape &shape, const float *gains, float weight, float rms,
+                           float limit, float *sums, int place, int t)
 {
     constexpr int ROWS = 8;
-    const int first = t - a.discard;
-    StackPlaces p = {gains + first, gains + first + a.hop, sums, place + first, place + first + a.hop};
+    const int first = t - shape.discard;
+    StackPlaces p = {gains + first, gains + first + shape.hop, sums, place + first, place + first + shape.hop};
     opaque(p.one);
     opaque(p.two);
     opaque(p.to);
     opaque(p.also);
 #pragma unroll
     for (int m = 0; m < F::E; m += ROWS) {
-        if (F::T * m >= a.discard)
-            add_rows<F, ROWS, true, CHECKED>(v, m, p, a.discard, weight, rms, limit);
-        else if (F::T * (m + ROWS) > a.discard)
-            add_rows<F, ROWS, false, CHECKED>(v, m, p, a.discard, weight, rms, limit);
+        if (F::T * m >= shape.discard)
+            add_rows<F, ROWS, true, CHECKED>(v, m, p, shape.discard, weight, rms, limit);
+        else if (F::T * (m + ROWS) > shape.discard)
+            add_rows<F, ROWS, false, CHECKED>(v, m, p, shape.discard, weight, rms, limit);
     }
 }
 
@@ -298,41 +274,43 @@ template <class F, int TEAMS, int BLOCKS> __global__ void __launch_bounds__(F::T
     float *const sums = reinterpret_cast<float *>(own + F::SHARED_BYTES);
     const int t = F::Team::thread(), each = a.abreast / TEAMS * a.n_walks;
     const int group = blockIdx.x / each, place = blockIdx.x - group * each;
-    const int wide = (min(a.abreast, a.n_filters - group * a.abreast) + TEAMS - 1) / TEAMS;
-    const int number = group * a.abreast + place % wide * TEAMS + F::Team::number(), filter = a.filter + number;
-    if (number >= a.n_filters)
+    const int wide = (min(a.abreast, a.piece.n_filters - group * a.abreast) + TEAMS - 1) / TEAMS;
+    const int number = group * a.abreast + place % wide * TEAMS + F::Team::number(), filter = a.piece.filter + number;
+    if (number >= a.piece.n_filters)
         return;
-    const lw_stack_range range = a.ranges[filter];
-    const int span = range.most - range.least, tile = a.tile;
-    const int64_t from = a.first + static_cast<int64_t>(place / wide) * a.walk, last = a.first + a.count;
+    const lw_stack_range range = a.bank.ranges[filter];
+    const int span = range.most - range.least, tile = a.shape.tile;
+    const int64_t from = a.piece.first + static_cast<int64_t>(place / wide) * a.walk, last = a.piece.first + a.piece.count;
     const int64_t end = from + a.walk < last ? from + a.walk : last;
-    const lw_stack_term *const terms = a.terms + static_cast<int64_t>(filter) * a.n_inputs;
-    float *const series = a.series + number * a.count - a.first;
+    const lw_stack_term *const terms = a.bank.terms + static_cast<int64_t>(filter) * a.bank.n_inputs;
+    float *const series = a.piece.series + number * a.piece.count - a.piece.first;
+    const float2 *const spectra = static_cast<const float2 *>(a.block.spectra);
+    const float2 *const bank = static_cast<const float2 *>(a.bank.spectra);
     F fft;
-    fft.load(a.powers, t);
+    fft.load(static_cast<const float2 *>(a.bank.powers), t);
     for (int i = t; i < tile + span; i += F::T)
         sums[i] = 0;
     for (int64_t j = (from + range.least) / tile; j <= (end - 1 + range.most) / tile; j++) {
         const int64_t first = j * tile;
         lw_stack_term next = terms[0];
-        for (int k = 0; k < a.n_inputs; k++) {
+        for (int k = 0; k < a.bank.n_inputs; k++) {
             const lw_stack_term term = next;
-            next = terms[k + 1 < a.n_inputs ? k + 1 : k];
+            next = terms[k + 1 < a.bank.n_inputs ? k + 1 : k];
             if (term.weight == 0 || first + tile - term.delay <= from || first - term.delay >= end)
                 continue;
-            const int64_t at = term.channel * static_cast<int64_t>(a.n_tiles) + j, row = row_of(a, filter, term.channel);
-            const float rms = __ldg(a.rms + at), most = __ldg(a.most + at), limit = limit_of(__ldg(a.peaks + row));
+            const int64_t at = term.channel * static_cast<int64_t>(a.block.n_tiles) + j, row = row_of(a, filter, term.channel);
+            const float rms = __ldg(a.block.rms + at), most = __ldg(a.block.most + at), limit = limit_of(__ldg(a.bank.peaks + row));
             float2 v[F::E];
             fft.pin();
-            multiply_spectra<F, (TEAMS > 1)>(v, a.spectra + at * F::N, a.bank + row * F::N, t);
+            multiply_spectra<F, (TEAMS > 1)>(v, spectra + at * F::N, bank + row * F::N, t);
             fft.backward(v, shared, t);
-            const float *const gains = a.gains + at * tile;
+            const float *const gains = a.block.gains + at * tile;
             const int to = range.most - term.delay;
             if (most * rms < limit)
-                add_outputs<F, false>(v, a, gains, term.weight, rms, limit, sums, to, t);
+                add_outputs<F, false>(v, a.shape, gains, term.weight, rms, limit, sums, to, t);
             else {
-                a.touched[number] = 1;
-                add_outputs<F, true>(v, a, gains, term.weight, rms, limit, sums, to, t);
+                a.piece.touched[number] = 1;
+                add_outputs<F, true>(v, a.shape, gains, term.weight, rms, limit, sums, to, t);
             }
         }
         store_sums<F>(sums, series, tile, span, first - range.most, from, end, t);
@@ -341,15 +319,8 @@ template <class F, int TEAMS, int BLOCKS> __global__ void __launch_bounds__(F::T
 
 /* ---- sums of spectra -------------------------------------------------------------------------------------------------- */
 
-struct StackProducts {
-    const float2 *spectra, *bank;
-    float2 *products;                   /* [n_filters][n_tiles][n_points] */
-    const float2 *powers;
-    const lw_stack_range *ranges;
-    float *series;
-    int64_t first, count;               /* outputs of the piece */
-    int n_points, n_inputs, all_tiles, tile, n_tiles;       /* tiles of the block; first tile of the products, and their number */
-    int filter, n_filters, discard, hop;
+struct StackProducts : StackArgs {
+    int tile, n_tiles;                  /* first tile of the products, and their number */
 };
 
 constexpr int PRODUCT_SIDE = 8, PRODUCT_BINS = 16, PRODUCT_THREADS = 128, PRODUCT_AHEAD = 2, PRODUCT_CHUNKS = 32;
@@ -367,34 +338,35 @@ template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 3) stack_pr
     constexpr int PIECES = BINS / 2, STRIDE = PRODUCT_THREADS / PIECES;     /* copies of 16 bytes in a row; rows at a time */
     __shared__ __align__(128) float2 stages[PRODUCT_AHEAD + 1][FILTERS + TILES][BINS];
     const int chunk = blockIdx.x % PRODUCT_CHUNKS, rest = blockIdx.x / PRODUCT_CHUNKS;
-    const int across = groups_of(a.n_tiles, TILES), down = groups_of(a.n_filters, FILTERS), of_bins = rest / (across * down);
+    const int across = groups_of(a.n_tiles, TILES), down = groups_of(a.piece.n_filters, FILTERS), of_bins = rest / (across * down);
     const int tile = rest % across * TILES, filter = rest / across % down * FILTERS;
     const int64_t bin = (static_cast<int64_t>(of_bins) * PRODUCT_CHUNKS + chunk) * BINS;
     const int own = threadIdx.x / PIECES, at = threadIdx.x % PIECES * 2;        /* row and place of the thread's copies */
-    const int64_t row = static_cast<int64_t>(a.n_inputs) * a.n_points;
-    const float2 *h = a.bank + (a.filter + filter + own) * row + bin + at;
-    const float2 *x = a.spectra + static_cast<int64_t>(a.tile + tile + own) * a.n_points + bin + at;
+    const int64_t row = static_cast<int64_t>(a.bank.n_inputs) * a.shape.segment;
+    const float2 *h = static_cast<const float2 *>(a.bank.spectra) + bin + at + (a.piece.filter + filter + own) * row;
+    const float2 *x = static_cast<const float2 *>(a.block.spectra) + bin + at;
+    x += static_cast<int64_t>(a.tile + tile + own) * a.shape.segment;
     const auto copy = [&](int c) {
         float2 *const to = &stages[c % (PRODUCT_AHEAD + 1)][own][at];
-        if (c < a.n_inputs) {
+        if (c < a.bank.n_inputs) {
 #pragma unroll
             for (int i = 0; i < FILTERS; i += STRIDE)
-                copy_async_if(to + i * BINS, h + i * row, filter + own + i < a.n_filters);
+                copy_async_if(to + i * BINS, h + i * row, filter + own + i < a.piece.n_filters);
 #pragma unroll
             for (int i = 0; i < TILES; i += STRIDE)
                 if (TILES >= STRIDE || own < TILES)
-                    copy_async_if(to + (FILTERS + i) * BINS, x + i * static_cast<int64_t>(a.n_points),
+                    copy_async_if(to + (FILTERS + i) * BINS, x + i * static_cast<int64_t>(a.shape.segment),
                                   tile + own + i < a.n_tiles);
-            h += a.n_points;
-            x += static_cast<int64_t>(a.all_tiles) * a.n_points;
+            h += a.shape.segment;
+            x += static_cast<int64_t>(a.block.n_tiles) * a.shape.segment;
         }
         end_copy_group();
     };
     const int team = threadIdx.x / BINS, own_filter = team % FG * S, own_tile = team / FG * S, lane = threadIdx.x % BINS;
-    float2 sums[S][S] = {};
+    float2 *const products = static_cast<float2 *>(a.block.products), sums[S][S] = {};
     for (int c = 0; c < PRODUCT_AHEAD; c++)
         copy(c);
-    for (int c = 0; c < a.n_inputs; c++) {
+    for (int c = 0; c < a.bank.n_inputs; c++) {
         wait_for_older_copies();
         __syncthreads();
         copy(c + PRODUCT_AHEAD);
@@ -419,8 +391,8 @@ template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 3) stack_pr
 #pragma unroll
         for (int j = 0; j < S; j++) {
             const int f = filter + own_filter + i, k = tile + own_tile + j;
-            if (f < a.n_filters && k < a.n_tiles)
-                a.products[(static_cast<int64_t>(f) * a.n_tiles + k) * a.n_points + bin + lane] = sums[i][j];
+            if (f < a.piece.n_filters && k < a.n_tiles)
+                products[(static_cast<int64_t>(f) * a.n_tiles + k) * a.shape.segment + bin + lane] = sums[i][j];
         }
 }
 
@@ -433,9 +405,10 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::T, BLOCKS) s
     extern __shared__ __align__(128) unsigned char memory[];
     constexpr int E = F::E, T = F::T;
     const int t = threadIdx.x, filter = blockIdx.y, begin = blockIdx.x * BACK_TILES, end = min(a.n_tiles, begin + BACK_TILES);
-    const float4 *const from = reinterpret_cast<const float4 *>(a.products + static_cast<int64_t>(filter) * a.n_tiles * F::N) + t;
+    const float2 *const products = static_cast<const float2 *>(a.block.products);
+    const float4 *const from = reinterpret_cast<const float4 *>(products + static_cast<int64_t>(filter) * a.n_tiles * F::N) + t;
     float4 *const next = reinterpret_cast<float4 *>(memory + F::SHARED_BYTES) + t;
-    float *const series = a.series + filter * a.count;
+    float *const series = a.piece.series + filter * a.piece.count;
     const auto fetch = [&](int tile) {
 #pragma unroll
         for (int m = 0; m < E / 2; m++)
@@ -443,7 +416,7 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::T, BLOCKS) s
     };
     fetch(begin);
     F fft;
-    fft.load(a.powers, t);
+    fft.load(static_cast<const float2 *>(a.bank.powers), t);
     for (int tile = begin; tile < end; tile++) {
         float2 v[E];
         wait_for_copies();
@@ -459,22 +432,28 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::T, BLOCKS) s
             fetch(tile + 1);
         fft.pin();
         fft.backward(v, reinterpret_cast<float2 *>(memory), t);
-        const int64_t first = 2 * a.hop * (a.tile + static_cast<int64_t>(tile)) - a.ranges[a.filter + filter].most;
-        const int64_t at = first - a.first - a.discard + t;
+        const int64_t first = 2 * a.shape.hop * (a.tile + static_cast<int64_t>(tile)) - a.bank.ranges[a.piece.filter + filter].most;
+        const int64_t at = first - a.piece.first - a.shape.discard + t;
+        const auto store = [&](auto is_whole) {
 #pragma unroll
-        for (int m = 0; m < E; m++) {
-            const int64_t one = at + T * m, two = one + a.hop;
-            if (T * m >= a.discard && one >= 0 && one < a.count)
-                series[one] = v[m].y;
-            if (T * m >= a.discard && two >= 0 && two < a.count)
-                series[two] = v[m].x;
-        }
+            for (int m = 0; m < E; m++) {
+                const int64_t one = at + T * m, two = one + a.shape.hop;
+                if (T * m >= a.shape.discard && (is_whole || (one >= 0 && one < a.piece.count)))
+                    series[one] = v[m].y;
+                if (T * m >= a.shape.discard && (is_whole || (two >= 0 && two < a.piece.count)))
+                    series[two] = v[m].x;
+            }
+        };
+        if (first >= a.piece.first && first + a.shape.tile <= a.piece.first + a.piece.count)
+            store(std::true_type());
+        else
+            store(std::false_type());
     }
 }
 
 /* The kernels of a transform, and the shared memory of its exchanges. */
 struct StackKernels {
-    void (*segments)(const StackSegments);
+    void (*segments)(const StackArgs);
     void (*back)(const StackProducts);
     void (*sums)(const StackSums);
     int shared_bytes;

@@ -84,11 +84,9 @@ struct lw_series lw_ols_series(const struct lw_op *op, const struct lw_block *bl
                                const void *values);
 
 /** Enqueue the search of a block's series for what is wanted of n_filters filters, counted among those held: crossings, the best
- * filter, block statistics. Enqueue the search of a part for crossings alone. */
-int lw_ols_find(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series, int filter,
-                int n_filters, struct lw_error *err);
-int lw_ols_find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
-                          const struct lw_part *part, struct lw_error *err);
+ * filter, block statistics. @param again  look for the crossings of this part of the block alone; NULL: of the block */
+int lw_ols_find(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
+                const struct lw_part *again, int filter, int n_filters, struct lw_error *err);
 
 /** Return whether a filtering kernel may do the search itself. Block statistics need the stored series. */
 bool lw_ols_may_find(const struct lw_op_spec *spec);

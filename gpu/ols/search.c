@@ -117,22 +117,17 @@ static int compute(const struct lw_op *op, const struct lw_cuda_op_block *work, 
     return rc ? rc : lw_ols_mark(op, work, piece, memory, is_silent, err);
 }
 
-/* Return the table for the crossings of a part and their neighbours, up to `cluster` outputs away. */
-static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part)
+/* Return the table for crossings of a part of a block, or of all of it, and their neighbours, up to `cluster` outputs away. */
+static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part,
+                                    int filter, int n_filters)
 {
-    const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
-    const int64_t cluster = op->spec.ols.search.cluster;
+    const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS), at = product < 0 ? 0 : product;    /* -1: not used */
+    const int64_t cluster = op->spec.ols.search.cluster, first = part ? part->first : work->block.first;
     return (struct lw_crossings){
-        .rows = work->products[product], .most_rows = work->most_rows[product], .n_rows = &work->report->n_rows,
-        .first = part->first - cluster, .end = part->first + part->count + cluster, .filter = part->filter,
-        .end_filter = part->filter + part->n_filters, .sign = op->spec.ols.search.sign,
+        .rows = work->products[at], .most_rows = work->most_rows[at], .n_rows = &work->report->n_rows,
+        .first = first - cluster, .end = first + (part ? part->count : work->block.count) + cluster, .filter = filter,
+        .end_filter = filter + n_filters, .sign = op->spec.ols.search.sign,
     };
-}
-
-/* Return the part of a block that has some filters, counted among those held. */
-static struct lw_part part_with(const struct lw_block *block, int filter, int n_filters)
-{
-    return (struct lw_part){block->first, block->count, block->channel, block->n_channels, filter, n_filters};
 }
 
 static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *work, enum lw_op_product_kind kind)
@@ -161,22 +156,17 @@ static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *wo
     return lw_cuda_check(lw_cuda_find_blocks(series, &statistics, work->stream), "computing statistics of blocks", err);
 }
 
-int lw_ols_find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
-                          const struct lw_part *part, struct lw_error *err)
+int lw_ols_find(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
+                const struct lw_part *again, int filter, int n_filters, struct lw_error *err)
 {
-    const struct lw_crossings table = table_of(op, work, part);
-    return lw_cuda_check(lw_cuda_find_crossings(series, &table, work->stream), "looking for crossings", err);
-}
-
-int lw_ols_find(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series, int filter,
-                int n_filters, struct lw_error *err)
-{
-    const struct lw_part part = part_with(&work->block, filter, n_filters);
+    const struct lw_crossings table = table_of(op, work, again, filter, n_filters);
     const struct lw_best_outputs best = best_of(op, work);
-    int rc = wants(&op->spec, LW_PEAKS) ? lw_ols_find_crossings(op, work, series, &part, err) : LW_OK;
-    if (!rc && best.values)
+    int rc = LW_OK;
+    if (wants(&op->spec, LW_PEAKS))
+        rc = lw_cuda_check(lw_cuda_find_crossings(series, &table, work->stream), "looking for crossings", err);
+    if (!rc && !again && best.values)
         rc = lw_cuda_check(lw_cuda_find_best(series, &best, work->goes_on, work->stream), "looking for the best filter", err);
-    return rc || !wants(&op->spec, LW_BLOCKS) ? rc : find_blocks(op, work, series, err);
+    return rc || again || !wants(&op->spec, LW_BLOCKS) ? rc : find_blocks(op, work, series, err);
 }
 
 static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
@@ -184,7 +174,7 @@ static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *
 {
     const struct lw_series series = lw_ols_series(op, &work->block, piece, memory);
     const int rc = compute(op, work, piece, memory, false, err);
-    return rc ? rc : lw_ols_find(op, work, &series, 0, series.n_filters, err);
+    return rc ? rc : lw_ols_find(op, work, &series, NULL, 0, series.n_filters, err);
 }
 
 /* ---- search by the kernels themselves -------------------------------------------------------------------------------- */
@@ -275,10 +265,10 @@ static int search_by_kernels(const struct lw_op *op, const struct lw_cuda_op_blo
                              struct lw_error *err)
 {
     const struct lw_block *const block = &work->block;
-    const struct lw_part part = part_with(block, 0, ((const struct lw_ols_state *)op->state)->n_held);
+    const struct lw_crossings table = table_of(op, work, NULL, 0, ((const struct lw_ols_state *)op->state)->n_held);
     const struct lw_ols_piece own = piece_of(op, block, block->first, block->first + block->count);
     int rc = LW_OK;
-    if ((wants(&op->spec, LW_PEAKS) && (rc = launch_crossings(op, work, piece, table_of(op, work, &part), err))) ||
+    if ((wants(&op->spec, LW_PEAKS) && (rc = launch_crossings(op, work, piece, table, err))) ||
         (wants(&op->spec, LW_BEST) && (rc = launch_best(op, work, &own, err))) || op->spec.nan == LW_NAN_ZERO)
         return rc;
     /* Report samples that are not finite, and mark the best values of spoilt outputs. */
@@ -308,10 +298,10 @@ int lw_ols_search_again(const struct lw_op *op, const struct lw_cuda_op_block *w
     piece.channel = part->channel - work->block.channel;
     piece.n_channels = part->n_channels;
     if (finds(op))
-        return launch_crossings(op, work, &piece, table_of(op, work, part), err);
+        return launch_crossings(op, work, &piece, table_of(op, work, part, part->filter, part->n_filters), err);
     const struct lw_series series = lw_ols_series(op, &work->block, &piece, memory);
     const int rc = compute(op, work, &piece, memory, true, err);
-    return rc ? rc : lw_ols_find_crossings(op, work, &series, part, err);
+    return rc ? rc : lw_ols_find(op, work, &series, part, part->filter, part->n_filters, err);
 }
 
 int lw_ols_join_best(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t n, const void *values,

@@ -53,7 +53,8 @@ def cases(path):
         "best": ols("slow", "bank", 0, "--products", "best,blocks", "--noise", "energy", "--blocks", "1000:max", "--split", "filters", "--sign", "negative",
                     "--checksum"),
         "strongest": ols("int16", "complex", 1, "--products", "best,peaks", "--noise", "measured", *search, "--split", "filters", "--precision", "double"),
-        "joined": ols("int16", "brief", 1, "--products", "best,peaks", "--noise", "energy", *search, "--split", "filters"),
+        "joined": ols("int16", "brief", 1, "--products", "best,peaks", "--noise", "energy", *search, "--split", "filters",
+                      "--segment", "8192"),
         "stacked": ols("signal", "cube", 1, "--delays", f"{path}:/delays", "--stack", "sum", "--products", "best,peaks", "--noise", "energy", *search,
                        "--segment", "8192"),
         "aligned": ols("slow", "cube", 0, "--delays", f"{path}:/delays", "--stack", "mean", "--normalize", "demeaned", "--products", "best,blocks",
@@ -124,7 +125,7 @@ def check_case(name, path, out, seen, ways):
 
 def check_resumed(name, path, out):
     """A run in groups of filters that ends early, perhaps more than once, goes on to the same bytes."""
-    arguments = [1, cases(path)[name], out, LIMIT, f"{least_memory(name, 1, path, out) * 1.02 + 3:.0f}M", "--checkpoint", "0"]
+    arguments = [1, cases(path)[name], out, LIMIT, f"{least_memory(name, 1, path, out) * 1.02 + 1:.0f}M", "--checkpoint", "0"]
     expected, begin, runs, code = expected_of(name, path, out), time.monotonic(), 0, 75
     check("filters at a time" in run(*arguments).stderr, f"{name}: holds all filters")
     whole = time.monotonic() - begin
