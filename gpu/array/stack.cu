@@ -8,24 +8,25 @@
 
 /* ---- shapes --------------------------------------------------------------------------------------------------------- */
 
-/* A compiled transform, and picoseconds of its way back per point, with loads and additions: on an H100, in whole runs of 15000
- * filters, 24 channels, and delays up to 3000 samples. */
+/* A compiled transform, and picoseconds of its way back per point, with loads and additions: on an H100, 512 filters of 600
+ * taps, 24 channels, and delays up to 3000 samples. */
 struct Length {
     int radix, outer, teams;            /* teams of a block */
     double picoseconds;
     StackKernels kernels;
 };
 
-template <int E, int P, int TEAMS, int BLOCKS> static Length make_length(double picoseconds)
+/* BLOCKS, BACK: blocks on a multiprocessor, of sums and of ways back. */
+template <int E, int P, int TEAMS, int BLOCKS, int BACK> static Length make_length(double picoseconds)
 {
     using F = Transform<float, E, P, Team<E * P, 1>>;
     using G = Transform<float, E, P, Team<E * P, TEAMS>>;
-    return {E, P, TEAMS, picoseconds, {stack_segments<F>, stack_back<F, BLOCKS>, stack_sums<G, TEAMS, BLOCKS>, F::SHARED_BYTES}};
+    return {E, P, TEAMS, picoseconds, {stack_segments<F>, stack_back<F, BACK>, stack_sums<G, TEAMS, BLOCKS>, F::SHARED_BYTES}};
 }
 
 static const Length lengths[] = {
-    make_length<16, 2, 1, 16>(4.6), make_length<32, 1, 1, 10>(3.8), make_length<32, 2, 2, 3>(5.7), make_length<32, 4, 1, 3>(6.7),
-    make_length<32, 8, 1, 1>(9.2),
+    make_length<16, 2, 1, 16, 24>(3.8), make_length<32, 1, 1, 10, 14>(3.1), make_length<32, 2, 2, 3, 7>(4.0),
+    make_length<16, 16, 1, 2, 3>(4.2), make_length<32, 8, 1, 1, 2>(6.7),
 };
 
 static int points_of(const Length &length) { return length.radix * length.radix * length.outer; }
@@ -80,7 +81,7 @@ static int64_t span_of(const lw_shifts &stacks)
 }
 
 /* Picoseconds of a product of two bins, and of what the way back of a sum costs beside its transform. */
-static constexpr double PRODUCT = 1.2, TRAFFIC = 5;
+static constexpr double PRODUCT = 0.24, TRAFFIC = 4;
 
 double lw_stack_seconds(const struct lw_stack_shape *shape, int64_t n_inputs)
 {
@@ -417,9 +418,8 @@ static cudaError_t sum_spectra(const lw_stack_shape &shape, const lw_stack_bank 
         const int64_t groups = lw_divide_up(a.piece.n_filters, PRODUCT_SIDE * wide) * lw_divide_up(a.n_tiles, tiles);
         const unsigned blocks = static_cast<unsigned>(shape.segment / PRODUCT_BINS * groups);
         (wide == 4 ? stack_products<4> : stack_products<8>)<<<blocks, PRODUCT_THREADS, 0, stream>>>(a);
-        const dim3 grid(static_cast<unsigned>(lw_divide_up(a.n_tiles, BACK_TILES)), static_cast<unsigned>(a.piece.n_filters));
-        const Launch back = {grid, shape.radix * shape.outer,
-                             length.kernels.shared_bytes + shape.segment * int64_t(sizeof(float2)), stream};
+        const Launch back = {dim3(static_cast<unsigned>(a.n_tiles), static_cast<unsigned>(a.piece.n_filters)),
+                             shape.radix * shape.outer, length.kernels.shared_bytes, stream};
         status = allow_and_launch(back, length.kernels.back, a);
     }
     return status;

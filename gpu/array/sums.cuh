@@ -396,59 +396,46 @@ template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 3) stack_pr
         }
 }
 
-constexpr int BACK_TILES = 8;
-
-/* Transform the sums of 8 tiles from 8 blockIdx.x on, filter blockIdx.y, back, and store the outputs. A thread copies its own
- * values of the next tile to shared memory while it transforms. */
+/* Transform the sums of tile blockIdx.x and filter blockIdx.y back, and store the outputs. */
 template <class F, int BLOCKS> __global__ void __launch_bounds__(F::T, BLOCKS) stack_back(const StackProducts a)
 {
     extern __shared__ __align__(128) unsigned char memory[];
     constexpr int E = F::E, T = F::T;
-    const int t = threadIdx.x, filter = blockIdx.y, begin = blockIdx.x * BACK_TILES, end = min(a.n_tiles, begin + BACK_TILES);
-    const float2 *const products = static_cast<const float2 *>(a.block.products);
-    const float4 *const from = reinterpret_cast<const float4 *>(products + static_cast<int64_t>(filter) * a.n_tiles * F::N) + t;
-    float4 *const next = reinterpret_cast<float4 *>(memory + F::SHARED_BYTES) + t;
-    float *const series = a.piece.series + filter * a.piece.count;
-    const auto fetch = [&](int tile) {
+    const int t = threadIdx.x, filter = blockIdx.y;
+    const int64_t from = static_cast<int64_t>(filter) * a.n_tiles + blockIdx.x;
+    const float4 *const y = reinterpret_cast<const float4 *>(static_cast<const float2 *>(a.block.products) + from * F::N) + t;
+    float2 v[E];
 #pragma unroll
-        for (int m = 0; m < E / 2; m++)
-            copy_async(next + T * m, from + tile * static_cast<int64_t>(F::N / 2) + T * m);
-    };
-    fetch(begin);
+    for (int m = 0; m < E / 2; m += 2) {
+        const float4 p = __ldcs(y + m / 2 * T), q = __ldcs(y + m / 2 * T + E / 4 * T);
+        v[m] = {p.y + q.y, p.x + q.x};
+        v[m + E / 2] = {p.y - q.y, p.x - q.x};
+        v[m + 1] = {p.w + q.w, p.z + q.z};
+        v[m + 1 + E / 2] = {p.w - q.w, p.z - q.z};
+    }
     F fft;
     fft.load(static_cast<const float2 *>(a.bank.powers), t);
-    for (int tile = begin; tile < end; tile++) {
-        float2 v[E];
-        wait_for_copies();
+    fft.backward(v, reinterpret_cast<float2 *>(memory), t);
+    const int64_t tile = a.tile + static_cast<int64_t>(blockIdx.x);
+    const int64_t first = a.shape.tile * tile - a.bank.ranges[a.piece.filter + filter].most - a.piece.first;
+    float *one = a.piece.series + filter * a.piece.count + first - a.shape.discard + t, *two = one + a.shape.hop;
+    opaque(one);
+    opaque(two);            /* so that all rows are at constant distances from two pointers */
+    const auto store = [&](auto is_whole) {
 #pragma unroll
-        for (int m = 0; m < E / 2; m += 2) {
-            const float4 p = next[m / 2 * T], q = next[m / 2 * T + E / 4 * T];
-            v[m] = {p.y + q.y, p.x + q.x};
-            v[m + E / 2] = {p.y - q.y, p.x - q.x};
-            v[m + 1] = {p.w + q.w, p.z + q.z};
-            v[m + 1 + E / 2] = {p.w - q.w, p.z - q.z};
+        for (int m = 0; m < E; m++) {
+            const int64_t o = first - a.shape.discard + t + T * m;
+            const auto is_wanted = [&](int64_t at) { return decltype(is_whole)::value || (at >= 0 && at < a.piece.count); };
+            if (T * m >= a.shape.discard && is_wanted(o))
+                __stcs(one + T * m, v[m].y);
+            if (T * m >= a.shape.discard && is_wanted(o + a.shape.hop))
+                __stcs(two + T * m, v[m].x);
         }
-        if (tile + 1 < end)
-            fetch(tile + 1);
-        fft.pin();
-        fft.backward(v, reinterpret_cast<float2 *>(memory), t);
-        const int64_t first = 2 * a.shape.hop * (a.tile + static_cast<int64_t>(tile)) - a.bank.ranges[a.piece.filter + filter].most;
-        const int64_t at = first - a.piece.first - a.shape.discard + t;
-        const auto store = [&](auto is_whole) {
-#pragma unroll
-            for (int m = 0; m < E; m++) {
-                const int64_t one = at + T * m, two = one + a.shape.hop;
-                if (T * m >= a.shape.discard && (is_whole || (one >= 0 && one < a.piece.count)))
-                    series[one] = v[m].y;
-                if (T * m >= a.shape.discard && (is_whole || (two >= 0 && two < a.piece.count)))
-                    series[two] = v[m].x;
-            }
-        };
-        if (first >= a.piece.first && first + a.shape.tile <= a.piece.first + a.piece.count)
-            store(std::true_type());
-        else
-            store(std::false_type());
-    }
+    };
+    if (first >= 0 && first + a.shape.tile <= a.piece.count)
+        store(std::true_type());
+    else
+        store(std::false_type());
 }
 
 /* The kernels of a transform, and the shared memory of its exchanges. */

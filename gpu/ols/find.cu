@@ -47,20 +47,22 @@ __device__ static int64_t place_of(const lw_series &s, int64_t channel, int64_t 
 
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
+/* Outputs are searched row by row: of a channel of a filter, or of all channels of a filter where channels vary fastest. */
 template <typename Value> __global__ void find_crossings(lw_series s, lw_crossings table)
 {
-    const int64_t plane = s.n_channels * s.count, n = plane * (table.end_filter - table.filter);
-    const int64_t stride = int64_t(gridDim.x) * block_threads;
-    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
-        const int64_t in_plane = i % plane;
-        const int filter = table.filter + static_cast<int>(i / plane);
-        const bool is_slow = s.layout == LW_TIME_SLOW;
-        const int64_t channel = is_slow ? in_plane % s.n_channels : in_plane / s.count;
-        const int64_t index = s.first + (is_slow ? in_plane / s.n_channels : in_plane % s.count);
-        const Value y = values_of<Value>(s)[filter * plane + in_plane];
-        if (index >= table.first && index < table.end &&
-            crosses(y, scales_of<Value>(s, channel, index)[s.first_filter + filter]) && has_sign(table.sign, real_of(y)))
-            append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel + channel, filter, y);
+    const bool is_slow = s.layout == LW_TIME_SLOW;
+    const int64_t wide = is_slow ? s.n_channels : 1, in_filter = s.n_channels / wide, length = s.count * wide;
+    const int64_t rows = (table.end_filter - table.filter) * in_filter, stride = int64_t(gridDim.x) * block_threads;
+    for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
+        const int filter = table.filter + static_cast<int>(row / in_filter);
+        const Value *const values = values_of<Value>(s) + (table.filter * in_filter + row) * length;
+        for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < length; i += stride) {
+            const int64_t channel = is_slow ? i % s.n_channels : row % in_filter, index = s.first + (is_slow ? i / s.n_channels : i);
+            const Value y = values[i];
+            if (index >= table.first && index < table.end &&
+                crosses(y, scales_of<Value>(s, channel, index)[s.first_filter + filter]) && has_sign(table.sign, real_of(y)))
+                append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel + channel, filter, y);
+        }
     }
 }
 
@@ -68,12 +70,12 @@ cudaError_t lw_cuda_find_crossings(const struct lw_series *series, const struct 
 {
     const lw_series s = *series;
     const lw_crossings t = *table;
-    const int64_t n = s.n_channels * s.count * (t.end_filter - t.filter);
-    if (n <= 0)
+    const bool is_slow = s.layout == LW_TIME_SLOW;
+    const int64_t length = s.count * (is_slow ? s.n_channels : 1), rows = (t.end_filter - t.filter) * (is_slow ? 1 : s.n_channels);
+    if (length * rows <= 0)
         return cudaSuccess;
-    return launch(s, [=](auto value) {
-        find_crossings<decltype(value)><<<blocks_for(n, block_threads), block_threads, 0, stream>>>(s, t);
-    });
+    const dim3 grid(blocks_for(length, block_threads), static_cast<unsigned>(rows < 65535 ? rows : 65535));
+    return launch(s, [=](auto value) { find_crossings<decltype(value)><<<grid, block_threads, 0, stream>>>(s, t); });
 }
 
 /* ---- the best filter ----------------------------------------------------------------------------------------------- */
