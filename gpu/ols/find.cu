@@ -57,7 +57,8 @@ template <typename Value> __global__ void find_crossings(lw_series s, lw_crossin
         const int filter = table.filter + static_cast<int>(row / in_filter);
         const Value *const values = values_of<Value>(s) + (table.filter * in_filter + row) * length;
         for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < length; i += stride) {
-            const int64_t channel = is_slow ? i % s.n_channels : row % in_filter, index = s.first + (is_slow ? i / s.n_channels : i);
+            const int64_t channel = is_slow ? i % s.n_channels : row % in_filter;
+            const int64_t index = s.first + (is_slow ? i / s.n_channels : i);
             const Value y = values[i];
             if (index >= table.first && index < table.end &&
                 crosses(y, scales_of<Value>(s, channel, index)[s.first_filter + filter]) && has_sign(table.sign, real_of(y)))
