@@ -373,7 +373,10 @@ static const struct lw_cuda_op_ops *const operations[] = {
 
 static const struct lw_cuda_op_ops *operation_of(const struct lw_op_spec *spec)
 {
-    return spec->kind == LW_OP_OLS && spec->ols.stacks ? &lw_cuda_op_stacks : operations[spec->kind];
+    return spec->kind != LW_OP_OLS ? operations[spec->kind]
+           : spec->ols.stacks      ? &lw_cuda_op_stacks
+           : spec->ols.beams       ? &lw_cuda_op_beams
+                                   : operations[spec->kind];
 }
 
 static void describe(const struct lw_engine *engine, char *text, size_t size)

@@ -84,4 +84,4 @@ struct lw_op {
     void *state;                        /* state of the implementation, which frees it in `destroy` */
 };
 
-extern const struct lw_cuda_op_ops lw_cuda_op_ols, lw_cuda_op_stacks, lw_cuda_op_conv2d;
+extern const struct lw_cuda_op_ops lw_cuda_op_ols, lw_cuda_op_beams, lw_cuda_op_stacks, lw_cuda_op_conv2d;

@@ -1,5 +1,7 @@
 #include "engine/engine.h"
 
+#include "engine/beams.h"
+
 #include "base/integers.h"
 #include "base/memory.h"
 #include "base/proc.h"
@@ -231,6 +233,24 @@ bool lw_op_has_pixels(const struct lw_op_spec *spec) { return filtering_of(spec)
 const struct lw_shifts *lw_op_sums(const struct lw_op_spec *spec)
 {
     return spec->kind != LW_OP_OLS ? NULL : spec->ols.beams ? spec->ols.beams : spec->ols.stacks;
+}
+
+struct lw_op_spec lw_op_behind_beams(const struct lw_op_spec *spec)
+{
+    struct lw_op_spec behind = *spec;
+    behind.ols.beams = NULL;
+    behind.layout = LW_TIME_FAST;
+    behind.nan = LW_NAN_PROPAGATE;
+    behind.input = (struct lw_type){.scalar = spec->precision == LW_DOUBLE ? LW_FLOAT64 : LW_FLOAT32,
+                                    .is_complex = spec->input.is_complex};
+    return behind;
+}
+
+struct lw_op_plan lw_op_plan_behind_beams(const struct lw_op_spec *spec, const struct lw_op_plan *plan)
+{
+    struct lw_op_plan behind = *plan;
+    behind.halo -= spec->ols.beams->before + spec->ols.beams->after;
+    return behind;
 }
 
 bool lw_op_sums_channels(const struct lw_op_spec *spec) { return lw_op_sums(spec) != NULL; }

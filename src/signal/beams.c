@@ -1,24 +1,15 @@
-#include "signal/beams.h"
+#include "signal/beams_costs.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <string.h>
-
-/* Cost of a loaded sample, of a sum of a sub-band that goes to memory, and comes back for each group, and of storing an output, in
- * additions. An addition of samples that have left the near caches costs FAR_COST. */
-#define LOAD_COST 4
-#define SUM_COST 4
-#define BACK_COST 4
-#define STORE_COST 4
-#define FAR_COST 4
-
-/* Samples of sums of 16 bits that stay in the near caches. */
-#define NEAR_SAMPLES (256 << 10)
 
 /* A pattern of a sub-band, in a table by its hash. Beams come in their order. */
 struct entry {
-    uint64_t hash;              /* 0: no pattern */
+    uint64_t hash;
+    int64_t stamp;              /* that of the space when the entry was made; another: no pattern */
     int64_t beam, group;        /* the first beam; the group of the latest */
     int64_t least, most;        /* delays of all beams */
     int64_t group_least, group_most;    /* those of the latest group */
@@ -27,7 +18,9 @@ struct entry {
 /* Work space of a survey. */
 struct space {
     struct entry *entries;      /* [n_entries], a power of two */
-    int64_t n_entries;
+    int64_t n_entries, stamp;   /* stamp: grows with each sub-band */
+    uint64_t factors[LW_BEAMS_MOST_WIDTH];      /* factors of the hash's terms */
+    int64_t group, tile;        /* struct lw_beams_costs */
     int64_t *sums, *samples;    /* [groups] sums of a group, and the samples by which their offsets differ */
 };
 
@@ -44,35 +37,53 @@ int64_t lw_beams_first(const struct lw_shifts *shifts, int64_t beam, int64_t beg
     return begin;
 }
 
+bool lw_beams_are_plain(const struct lw_shifts *shifts)
+{
+    for (int64_t d = 0; d < shifts->n && shifts->weights; d++) {
+        const int64_t first = lw_beams_first(shifts, d, 0, shifts->n_inputs);
+        for (int64_t c = first; c < shifts->n_inputs; c++)
+            if (lw_shifts_weight(shifts, d, c) != 0 && lw_shifts_weight(shifts, d, c) != lw_shifts_weight(shifts, d, first))
+                return false;
+    }
+    return true;
+}
+
 static int64_t delay_of(const struct lw_shifts *shifts, int64_t beam, int64_t channel)
 {
     return shifts->delays[beam * shifts->n_inputs + channel];
 }
 
-static uint64_t hash_of(const struct lw_shifts *shifts, int64_t beam, int64_t first, int64_t end)
+static uint64_t hash_of(const struct lw_shifts *shifts, const struct space *space, int64_t beam, int64_t first, int64_t end)
 {
-    uint64_t hash = (uint64_t)first;
+    const int32_t *const delays = shifts->delays + beam * shifts->n_inputs;
+    const float *const weights = shifts->weights ? shifts->weights + beam * shifts->n_inputs : NULL;
+    uint64_t hash = 0;
     for (int64_t c = first; c < end; c++) {
-        const float weight = lw_shifts_weight(shifts, beam, c);
-        uint32_t bits;
-        memcpy(&bits, &weight, sizeof bits);
-        const uint64_t term = weight == 0 ? 0 : (uint64_t)(delay_of(shifts, beam, c) - delay_of(shifts, beam, first)) << 32 ^ bits;
-        hash = (hash ^ term ^ hash >> 29) * 0x9e3779b97f4a7c15u;
+        uint64_t term = (uint64_t)((int64_t)delays[c] - delays[first]);
+        if (weights) {
+            uint32_t bits;
+            memcpy(&bits, &weights[c], sizeof bits);
+            term = weights[c] == 0 ? 0 : term << 32 ^ bits;
+        }
+        hash += term * space->factors[c % LW_BEAMS_MOST_WIDTH];
     }
-    return hash | 1;
+    return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
 }
 
 static bool is_same(const struct lw_shifts *shifts, int64_t a, int64_t b, int64_t begin, int64_t end)
 {
     const int64_t first = lw_beams_first(shifts, a, begin, end);
     const int64_t offset = delay_of(shifts, a, first) - delay_of(shifts, b, first);
-    for (int64_t c = begin; c < end; c++) {
+    int64_t unlike = 0;
+    for (int64_t c = begin; c < end && !shifts->weights; c++)
+        unlike |= delay_of(shifts, a, c) - delay_of(shifts, b, c) - offset;
+    for (int64_t c = begin; c < end && shifts->weights; c++) {
         const float weight = lw_shifts_weight(shifts, a, c);
         if (weight != lw_shifts_weight(shifts, b, c) ||
             (weight != 0 && delay_of(shifts, a, c) - delay_of(shifts, b, c) != offset))
             return false;
     }
-    return true;
+    return unlike == 0;
 }
 
 /* Extend [*least, *most] to the delays of channels with a weight, less that of the first. */
@@ -87,13 +98,13 @@ static void extend(const struct lw_shifts *shifts, int64_t beam, int64_t first, 
     }
 }
 
-/* Find a beam's pattern in channels [begin, end), of which `first` is the first with a weight. A new entry has hash 0. */
+/* Find a beam's pattern in channels [begin, end), of which `first` is the first with a weight. A new entry has another stamp. */
 static struct entry *find(const struct lw_shifts *shifts, const struct space *space, int64_t beam, int64_t begin, int64_t first,
                           int64_t end, uint64_t *hash)
 {
-    *hash = hash_of(shifts, beam, first, end);
+    *hash = hash_of(shifts, space, beam, first, end);
     int64_t at = (int64_t)(*hash >> 20) & (space->n_entries - 1);
-    while (space->entries[at].hash != 0 &&
+    while (space->entries[at].stamp == space->stamp &&
            (space->entries[at].hash != *hash || !is_same(shifts, beam, space->entries[at].beam, begin, end)))
         at = (at + 1) & (space->n_entries - 1);
     return &space->entries[at];
@@ -117,17 +128,19 @@ static void count(struct entry *e, int64_t group, int64_t delay, const struct sp
 }
 
 /* Survey the patterns of all beams in sub-bands of a width.
+ * @param most_sums    the survey ends when it has more sums
  * @param first_beams  [n][sub-bands] set to the first beam with the same pattern, -1: no channel has a weight; NULL: not wanted */
-static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, const struct space *space, int32_t *first_beams)
+static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, double most_sums, struct space *space,
+                               int32_t *first_beams)
 {
-    const int64_t n_subbands = lw_divide_up(shifts->n_inputs, width), n_groups = lw_divide_up(shifts->n, LW_BEAMS_GROUP);
+    const int64_t n_subbands = lw_divide_up(shifts->n_inputs, width), n_groups = lw_divide_up(shifts->n, space->group);
     struct survey survey = {0};
     int64_t least = 0, most = 0;
     memset(space->sums, 0, (size_t)n_groups * sizeof *space->sums);
     memset(space->samples, 0, (size_t)n_groups * sizeof *space->samples);
-    for (int64_t s = 0; s < n_subbands; s++) {
+    for (int64_t s = 0; s < n_subbands && (double)survey.n_sums <= most_sums; s++) {
         const int64_t begin = s * width, end = lw_min64(begin + width, shifts->n_inputs);
-        memset(space->entries, 0, (size_t)space->n_entries * sizeof *space->entries);
+        space->stamp++;
         for (int64_t d = 0; d < shifts->n; d++) {
             const int64_t first = lw_beams_first(shifts, d, begin, end);
             uint64_t hash;
@@ -137,19 +150,19 @@ static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, co
                 continue;
             struct entry *const e = find(shifts, space, d, begin, first, end, &hash);
             const int64_t delay = delay_of(shifts, d, first);
-            if (e->hash == 0) {
-                *e = (struct entry){hash, d, -1, delay, delay, delay, delay};
+            if (e->stamp != space->stamp) {
+                *e = (struct entry){hash, space->stamp, d, -1, delay, delay, delay, delay};
                 survey.n_sums++;
                 extend(shifts, d, first, end, &least, &most);
             }
-            count(e, d / LW_BEAMS_GROUP, delay, space, &survey);
+            count(e, d / space->group, delay, space, &survey);
             if (first_beams)
                 first_beams[d * n_subbands + s] = (int32_t)e->beam;
         }
     }
     survey.inner = most - least;
     for (int64_t g = 0; g < n_groups; g++) {
-        const int64_t samples = space->sums[g] * LW_BEAMS_TILE + space->samples[g];
+        const int64_t samples = space->sums[g] * space->tile + space->samples[g];
         survey.all_group_sums += space->sums[g];
         survey.all_group_samples += samples;
         survey.group_sums = lw_max64(survey.group_sums, space->sums[g]);
@@ -158,11 +171,14 @@ static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, co
     return survey;
 }
 
-static int open_space(const struct lw_shifts *shifts, struct space *space, struct lw_error *err)
+static int open_space(const struct lw_shifts *shifts, int64_t group, int64_t tile, struct space *space, struct lw_error *err)
 {
-    const int64_t n_groups = lw_divide_up(shifts->n, LW_BEAMS_GROUP);
+    const int64_t n_groups = lw_divide_up(shifts->n, group);
+    *space = (struct space){.group = group, .tile = tile};
     for (space->n_entries = 64; space->n_entries < 2 * shifts->n;)
         space->n_entries *= 2;
+    for (int i = 0; i < LW_BEAMS_MOST_WIDTH; i++)
+        space->factors[i] = (i > 0 ? space->factors[i - 1] : 0) * 6364136223846793005u + 1442695040888963407u;
     space->entries = lw_alloc_array(space->n_entries, sizeof *space->entries, "patterns of beams", err);
     space->sums = lw_alloc_array(2 * n_groups, sizeof *space->sums, "patterns of beams", err);
     if (!space->entries || !space->sums)
@@ -181,11 +197,14 @@ static const int widths[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48
 enum { N_WIDTHS = sizeof widths / sizeof *widths };
 
 /* Return the cost of an addition from among some samples. */
-static double distance(double samples) { return samples <= NEAR_SAMPLES ? 1 : FAR_COST; }
+static double distance(const struct lw_beams_costs *costs, double samples)
+{
+    return samples <= (double)costs->near_samples ? 1 : costs->far;
+}
 
 /* Return the shape with two widths, which are equal without stage 2. */
-static struct lw_beams_shape shape_of(const struct lw_shifts *shifts, int width, int wide, const struct survey *narrow,
-                                      const struct survey *bands)
+static struct lw_beams_shape shape_of(const struct lw_shifts *shifts, const struct lw_beams_costs *costs, int width, int wide,
+                                      const struct survey *narrow, const struct survey *bands)
 {
     struct lw_beams_shape shape = {
         .width = width, .n_subbands = lw_divide_up(shifts->n_inputs, width), .per_band = wide / width,
@@ -193,38 +212,49 @@ static struct lw_beams_shape shape_of(const struct lw_shifts *shifts, int width,
     };
     const double n = (double)shifts->n, all = (double)narrow->group_samples;
     const double overlap = 1 + (double)narrow->inner / LW_BEAMS_PIECE;
-    shape.additions = LOAD_COST * overlap * (double)shifts->n_inputs + (double)narrow->n_sums * (width + SUM_COST) +
-                      BACK_COST * (double)narrow->all_group_samples / LW_BEAMS_TILE + STORE_COST * n;
+    shape.additions = costs->load * overlap * (double)shifts->n_inputs +
+                      (double)narrow->n_sums * (costs->add * width + costs->sum) +
+                      costs->back * (double)narrow->all_group_samples / (double)costs->tile + costs->store * n;
     if (shape.per_band == 1) {
-        shape.additions += n * (double)shape.n_bands * distance(all);
+        shape.additions += n * (double)shape.n_bands * distance(costs, all);
         return shape;
     }
     shape.group_sums = bands->group_sums;
     shape.group_samples = bands->group_samples;
-    const double added = (double)shape.per_band * distance(all / (double)shape.n_bands);
-    shape.additions += (double)bands->all_group_samples / LW_BEAMS_TILE * (added + 1) +
-                       n * (double)shape.n_bands * distance((double)bands->group_samples);
+    const double added = (double)shape.per_band * distance(costs, all / (double)shape.n_bands);
+    shape.additions += (double)bands->all_group_samples / (double)costs->tile * (added + 1) +
+                       n * (double)shape.n_bands * distance(costs, (double)bands->group_samples);
     return shape;
+}
+
+/* A survey ends when the sums of its width alone cost more than the best width, if there is no stage 2. */
+int lw_beams_choose_by(const struct lw_shifts *shifts, const struct lw_beams_costs *costs, struct lw_beams_shape *out,
+                       struct lw_error *err)
+{
+    struct space space;
+    struct survey surveys[N_WIDTHS];
+    const int rc = open_space(shifts, costs->group, costs->tile, &space, err);
+    out->additions = INFINITY;
+    for (int i = 0; rc == LW_OK && i < N_WIDTHS; i++) {
+        const double most = costs->has_bands ? INFINITY : out->additions / (costs->add * widths[i] + costs->sum);
+        surveys[i] = survey_of(shifts, widths[i], most, &space, NULL);
+        for (int j = costs->has_bands ? 0 : i; j <= i; j++) {
+            const struct lw_beams_shape shape = shape_of(shifts, costs, widths[j], widths[i], &surveys[j], &surveys[i]);
+            if (widths[i] % widths[j] == 0 && shape.additions < out->additions)
+                *out = shape;
+        }
+    }
+    close_space(&space);
+    return rc;
 }
 
 int lw_beams_choose(const struct lw_shifts *shifts, struct lw_beams_shape *out, struct lw_error *err)
 {
-    struct space space = {0};
-    struct survey surveys[N_WIDTHS];
-    const int rc = open_space(shifts, &space, err);
-    for (int i = 0; rc == LW_OK && i < N_WIDTHS; i++)
-        surveys[i] = survey_of(shifts, widths[i], &space, NULL);
-    close_space(&space);
-    if (rc)
-        return rc;
-    *out = shape_of(shifts, 1, 1, &surveys[0], &surveys[0]);
-    for (int i = 0; i < N_WIDTHS; i++)
-        for (int j = i; j < N_WIDTHS; j++) {
-            const struct lw_beams_shape shape = shape_of(shifts, widths[i], widths[j], &surveys[i], &surveys[j]);
-            if (widths[j] % widths[i] == 0 && shape.additions < out->additions)
-                *out = shape;
-        }
-    return LW_OK;
+    static const struct lw_beams_costs costs = {
+        .load = 4, .add = 1, .sum = 4, .back = 4, .store = 4, .far = 4, .near_samples = 256 << 10, .group = LW_BEAMS_GROUP,
+        .tile = LW_BEAMS_TILE, .has_bands = true,
+    };
+    return lw_beams_choose_by(shifts, &costs, out, err);
 }
 
 /* ---- numbers of the sums --------------------------------------------------------------------------------------------- */
@@ -286,11 +316,11 @@ int lw_beams_create(const struct lw_shifts *shifts, const struct lw_beams_shape 
         .begin = lw_alloc_array(shape->n_subbands + 1, sizeof *beams->begin, what, err),
     };
     const bool is_whole = beams->sum && beams->delay && (beams->first || shape->per_band == 1) && beams->beam && beams->begin;
-    const int rc = is_whole ? open_space(shifts, &space, err) : LW_ESYSTEM;
+    const int rc = is_whole ? open_space(shifts, LW_BEAMS_GROUP, LW_BEAMS_TILE, &space, err) : LW_ESYSTEM;
     if (rc == LW_OK) {
-        survey_of(shifts, shape->width, &space, beams->sum);
+        survey_of(shifts, shape->width, INFINITY, &space, beams->sum);
         if (beams->first)
-            survey_of(shifts, shape->width * shape->per_band, &space, beams->first);
+            survey_of(shifts, shape->width * shape->per_band, INFINITY, &space, beams->first);
         number(beams);
     }
     close_space(&space);

@@ -249,16 +249,26 @@ static int64_t wanted_rounds(const struct lw_plan_spec *spec, const struct lw_pl
     return beyond > 0 ? lw_max64(LEAST, lw_min64(MOST, own / (TIMES * beyond))) : MOST;
 }
 
+/* Return the bytes that a slot shall have. A block of sums goes to a device with all samples that its delays reach: slices shall
+ * have several times as many of their own. */
+static int64_t wanted_bytes(const struct lw_plan_spec *spec, int64_t sample_bytes)
+{
+    enum { TIMES = 4 };
+    const struct lw_shifts *const sums = lw_op_sums(&spec->job->op);
+    const int64_t reach = sums && spec->engine->device_bytes > 0 ? sums->before + sums->after : 0;
+    return lw_max64(wanted_slot_bytes, TIMES * reach * sample_bytes);
+}
+
 /* Halve the slots until they fit the memory limits; return whether they do.
  * @param least  fewest bytes of a slot */
 static bool fit_slots(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
                       int64_t group, int64_t least)
 {
     const struct lw_job *const job = spec->job;
-    const int64_t all = job->n_outputs * job->op.n_channels * sample_slot_bytes(job, &plan->op);
+    const int64_t each = job->op.n_channels * sample_slot_bytes(job, &plan->op), all = job->n_outputs * each;
     const int64_t even = lw_max64(all / lw_comm_size(spec->comm) / wanted_rounds(spec, plan), least_slot_bytes);
 
-    for (int64_t slot_bytes = lw_min64(even, wanted_slot_bytes); slot_bytes >= least; slot_bytes /= 2) {
+    for (int64_t slot_bytes = lw_min64(even, wanted_bytes(spec, each)); slot_bytes >= least; slot_bytes /= 2) {
         plan->rounds = rounds_of_size(spec, plan, grid, split, slot_bytes, group);
         count_bytes(spec, plan);
         if (lw_plan_host_bytes(plan) <= plan->limits.host &&
@@ -303,11 +313,12 @@ static int64_t best_held(const struct lw_plan_spec *spec, const struct lw_plan *
     return spec->engine->device_bytes == 0 && is_short ? lw_divide_up(most, lw_divide_up(most, held)) : most;
 }
 
-/* Plan the operation with `held` filters. */
+/* Plan the operation with `held` filters, unless it has been. */
 static int hold(const struct lw_plan_spec *spec, struct lw_plan *plan, int64_t held, struct lw_error *err)
 {
-    if (plan->spec.kind == LW_OP_OLS)
-        plan->spec.ols.n_filters = (int)held;
+    if (plan->spec.kind != LW_OP_OLS || plan->spec.ols.n_filters == held)
+        return LW_OK;
+    plan->spec.ols.n_filters = (int)held;
     const double seconds = plan->op.seconds_per_output;         /* rank 0's */
     const int rc = spec->engine->ops->op_plan(spec->engine, &plan->spec, &plan->op, err);
     plan->op.seconds_per_output = seconds;

@@ -50,6 +50,11 @@ ok 0 synth ols --output fast.h5 --samples "$length" --channels 3 --type int16 --
 all 'time fast' --input fast.h5:/signal --filters fast.h5:/filters --mode full
 ok 0 synth ols --output slow.h5 --samples $((length / 4)) --channels 6 --type uint8 --layout time-slow --taps 257 --n-filters 1
 all 'time slow' --input slow.h5:/signal --filters slow.h5:/filters --boundary wrap
+ok 0 filters beams --for slow.h5:/signal --sample-rate 500 --channel-spacing 20 --slowness -3:3:0.5 --output beams.h5
+all 'beams' --input slow.h5:/signal --sample-rate 500 --beams beams.h5:/delays --boxcar 1,norm=gain
+ok 0 ols --engine cpu --input slow.h5:/signal --sample-rate 500 --beams beams.h5:/delays --boxcar 1,norm=gain --output other.h5 \
+    --overwrite
+same_bits plain.h5 other.h5 $dataset
 ok 0 synth ols --output one.h5 --samples "$length" --channels 1 --complex --taps 3000 --n-filters 1
 all 'one complex channel' --input one.h5:/signal --filters one.h5:/filters --mode valid
 

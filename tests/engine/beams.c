@@ -117,11 +117,13 @@ static void take(const struct array *a, struct lw_op *op, struct lw_slot *slot, 
     const bool is_full = table >= 0 && slot->products[table].n_rows > slot->products[table].most_rows;
     if (table >= 0 && !again && !is_full)
         take_rows(to, slot, table, b->first, b->count);
-    const int64_t n_parts = lw_divide_up(b->count, to->plan.unit) * b->n_channels * a->spec.ols.n_filters;
+    const int64_t abreast = to->plan.channel_unit, across = lw_divide_up(b->n_channels, abreast);
+    const int64_t n_parts = lw_divide_up(b->count, to->plan.unit) * across * a->spec.ols.n_filters;
     for (int64_t i = 0; table >= 0 && (again || is_full) && i < n_parts; i++) {
-        const int64_t first = i / a->spec.ols.n_filters / b->n_channels * to->plan.unit;
+        const int64_t first = i / a->spec.ols.n_filters / across * to->plan.unit;
+        const int64_t channel = i / a->spec.ols.n_filters % across * abreast;
         const struct lw_part part = {.first = b->first + first, .count = lw_min64(to->plan.unit, b->count - first),
-                                     .channel = b->channel + i / a->spec.ols.n_filters % b->n_channels, .n_channels = 1,
+                                     .channel = b->channel + channel, .n_channels = lw_min64(abreast, b->n_channels - channel),
                                      .filter = (int)(i % a->spec.ols.n_filters), .n_filters = 1};
         CHECK(engine->ops->again(op, slot, &part, &err) == LW_OK, "%s", err.message);
         take_rows(to, slot, table, part.first, part.count);
@@ -143,7 +145,8 @@ static struct products run(const struct array *a, int64_t units, int64_t channel
     struct lw_error err = {0};
     CHECK(ops->op_plan(engine, &a->spec, &to.plan, &err) == LW_OK, "%s", err.message);
     const int64_t n = a->spec.n_outputs, count = units > 0 ? lw_min64(n, units * to.plan.unit) : n;
-    const int64_t n_channels = channels > 0 ? lw_min64(channels, a->spec.n_channels) : a->spec.n_channels;
+    const int64_t all = a->spec.n_channels;
+    const int64_t n_channels = channels > 0 ? lw_min64(lw_round_up(channels, to.plan.channel_unit), all) : all;
     const int64_t on_axis = lw_divide_up(n, count), n_blocks = on_axis * lw_divide_up(a->spec.n_channels, n_channels);
     CHECK(ops->op_create(engine, &a->spec, &to.plan, count, n_channels, &op, &err) == LW_OK, "%s", err.message);
     for (int i = 0; i < MOST_SLOTS; i++)

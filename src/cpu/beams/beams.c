@@ -1,5 +1,7 @@
 #include "cpu/beams/beams.h"
 
+#include "engine/beams.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,28 +10,9 @@
 #define INTEGER_COST 0.03
 #define REAL_COST 0.08
 
-/* Return the operation that takes the beams for its channels. */
-static struct lw_op_spec inner_spec(const struct lw_op_spec *spec)
-{
-    struct lw_op_spec inner = *spec;
-    inner.ols.beams = NULL;
-    inner.layout = LW_TIME_FAST;
-    inner.nan = LW_NAN_PROPAGATE;
-    inner.input = (struct lw_type){.scalar = spec->precision == LW_DOUBLE ? LW_FLOAT64 : LW_FLOAT32,
-                                   .is_complex = spec->input.is_complex};
-    return inner;
-}
-
-static struct lw_op_plan inner_plan(const struct lw_op_spec *spec, const struct lw_op_plan *plan)
-{
-    struct lw_op_plan inner = *plan;
-    inner.halo = lw_cpu_beams_inner_halo(spec, plan);
-    return inner;
-}
-
 static int beams_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
-    const struct lw_op_spec inner = inner_spec(spec);
+    const struct lw_op_spec inner = lw_op_behind_beams(spec);
     const struct lw_shifts *const shifts = spec->ols.beams;
     int rc;
     if ((rc = lw_cpu_op_ols.plan(&inner, plan, err)) || (rc = lw_beams_choose(shifts, &plan->beams, err)))
@@ -54,8 +37,8 @@ static int64_t lane_bytes(const struct lw_op_spec *spec, const struct lw_op_plan
 static int64_t beams_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
 {
     const struct lw_cpu_beams_sizes sizes = lw_cpu_beams_sizes(spec, plan, size);
-    const struct lw_op_spec inner = inner_spec(spec);
-    const struct lw_op_plan behind = inner_plan(spec, plan);
+    const struct lw_op_spec inner = lw_op_behind_beams(spec);
+    const struct lw_op_plan behind = lw_op_plan_behind_beams(spec, plan);
     const struct lw_shifts *const shifts = spec->ols.beams;
     return (int64_t)sizeof(struct lw_cpu_beams) + lw_beams_bytes(shifts, &plan->beams) +
            shifts->n * (int64_t)(sizeof(double) + sizeof(int32_t)) + shifts->n_inputs +
@@ -130,8 +113,8 @@ static void take_weights(struct lw_cpu_beams *b)
 static int beams_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
                         void **out, struct lw_error *err)
 {
-    const struct lw_op_spec inner = inner_spec(spec);
-    const struct lw_op_plan behind = inner_plan(spec, plan);
+    const struct lw_op_spec inner = lw_op_behind_beams(spec);
+    const struct lw_op_plan behind = lw_op_plan_behind_beams(spec, plan);
     struct lw_cpu_beams *const b = *out = lw_alloc(sizeof *b, "an operation", err);
     if (!b)
         return LW_ESYSTEM;

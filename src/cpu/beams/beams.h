@@ -71,12 +71,6 @@ struct lw_cpu_beams {
 struct lw_cpu_beams_sizes lw_cpu_beams_sizes(const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                                              const struct lw_cpu_op_size *size);
 
-/** Return the halo of the operation behind the beams. */
-static inline int64_t lw_cpu_beams_inner_halo(const struct lw_op_spec *spec, const struct lw_op_plan *plan)
-{
-    return plan->halo - spec->ols.beams->before - spec->ols.beams->after;
-}
-
 /** Lay out a lane. @param memory  NULL: only count the bytes @return  the bytes */
 int64_t lw_cpu_beams_lay_out(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_beams_sizes *sizes,
                              char *memory, struct lw_cpu_beams_lane *lane);

@@ -1,6 +1,9 @@
 /* sums.c - the stages of beams' sums (signal/beams.h): pieces of sub-bands, then tiles of groups of beams. */
 #include "cpu/beams/beams.h"
 
+#include "engine/beams.h"
+#include "signal/beams_costs.h"
+
 #include <math.h>
 
 /* Sums of sub-bands of a chunk have about so many bytes, if a chunk has at least LEAST_CHUNK samples, and OVERLAPS times those by
@@ -13,18 +16,6 @@
 #define PANEL_ROWS 64
 #define LINE 64
 
-/* Return whether the channels' weights are all equal in each beam, or 0. */
-static bool are_equal(const struct lw_shifts *shifts)
-{
-    for (int64_t d = 0; d < shifts->n && shifts->weights; d++) {
-        const int64_t first = lw_beams_first(shifts, d, 0, shifts->n_inputs);
-        for (int64_t c = first; c < shifts->n_inputs; c++)
-            if (lw_shifts_weight(shifts, d, c) != 0 && lw_shifts_weight(shifts, d, c) != lw_shifts_weight(shifts, d, first))
-                return false;
-    }
-    return true;
-}
-
 struct lw_cpu_beams_sizes lw_cpu_beams_sizes(const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                                              const struct lw_cpu_op_size *size)
 {
@@ -33,8 +24,8 @@ struct lw_cpu_beams_sizes lw_cpu_beams_sizes(const struct lw_op_spec *spec, cons
     const struct lw_shifts *const shifts = spec->ols.beams;
     const int64_t bytes = (int64_t)lw_scalar_bytes(spec->input.scalar);
     struct lw_cpu_beams_sizes s = {
-        .kernels = lw_cpu_kernels(spec->precision), .is_plain = are_equal(shifts), .width = spec->input.is_complex ? 2 : 1,
-        .length = lw_cpu_beams_inner_halo(spec, plan) + size->count,
+        .kernels = lw_cpu_kernels(spec->precision), .is_plain = lw_beams_are_plain(shifts), .width = spec->input.is_complex ? 2 : 1,
+        .length = lw_op_plan_behind_beams(spec, plan).halo + size->count,
         .stages = {LW_CPU_REALS_TO_REALS, LW_CPU_REALS_TO_REALS, LW_CPU_REALS_TO_REALS},
     };
     s.beam_bytes = s.channel_bytes = s.sum_bytes = s.width * (int64_t)s.kernels->real_bytes;
