@@ -35,7 +35,10 @@ enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, e
     const bool is_bank = count_filters(grid) >= FILTERS_PER_RANK * n_ranks;
     if (is_bank && units * shares < UNITS_PER_RANK * n_ranks)
         return LW_SPLIT_FILTERS;
-    return slices < n_ranks && shares > slices ? LW_SPLIT_CHANNELS : LW_SPLIT_AXIS;
+    const int64_t filters = count_filters(grid);
+    if (slices >= n_ranks || lw_max64(shares, filters) <= slices)
+        return LW_SPLIT_AXIS;
+    return lw_min64(shares, n_ranks) >= lw_min64(filters, n_ranks) ? LW_SPLIT_CHANNELS : LW_SPLIT_FILTERS;
 }
 
 /* Return the outputs on the axis that all ranks together compute in a full round; group_span: their channels; held_span: their

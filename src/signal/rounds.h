@@ -77,7 +77,8 @@ struct lw_rounds {
 int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_split split);
 
 /** Return `wanted`, or the split that AUTO stands for. AUTO is the axis, unless it is too short to give each rank a slice of a
- * halo's length and the channels keep more ranks busy, or short beside a bank that gives each rank several filters. */
+ * halo's length and the channels or the filters keep more ranks busy, or short beside a bank that gives each rank several
+ * filters. */
 enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, enum lw_split wanted);
 
 /** Return the rounds for the whole job.

@@ -141,6 +141,10 @@ int main(void)
     CHECK(lw_rounds_resolve_split(&bank, 8, LW_SPLIT_AUTO) == LW_SPLIT_AXIS, "8 ranks must not split 31 filters");
     bank = (struct lw_grid){.n_outputs = 64 * 128, .unit = 64, .halo = 10, .n_channels = 1, .channel_unit = 1, .n_filters = 999};
     CHECK(lw_rounds_resolve_split(&bank, 8, LW_SPLIT_AUTO) == LW_SPLIT_AXIS, "8 ranks must share 128 segments");
+    bank = (struct lw_grid){.n_outputs = 100, .unit = 64, .halo = 70, .n_channels = 1, .channel_unit = 1, .n_filters = 5};
+    CHECK(lw_rounds_resolve_split(&bank, 8, LW_SPLIT_AUTO) == LW_SPLIT_FILTERS, "8 ranks of a short axis must split 5 filters");
+    bank.n_channels = 5;
+    CHECK(lw_rounds_resolve_split(&bank, 8, LW_SPLIT_AUTO) == LW_SPLIT_CHANNELS, "8 ranks of a short axis must split 5 channels");
 
     const struct lw_grid huge = {.n_outputs = (INT64_C(1) << 40) + 7, .unit = 3840, .halo = 256, .n_channels = 1,
                                  .channel_unit = 1};
