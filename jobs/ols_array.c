@@ -231,6 +231,8 @@ void lw_ols_describe_array(const struct lw_options *given, const struct lw_job *
     if (job->array->unit[0])
         lw_product_note_text(product, "trial_unit", job->array->unit);
     lw_product_note_int(product, "summed_channels", sums->n_inputs);
+    lw_product_note_int(product, "first_summed_channel", job->view.channels.begin);
+    lw_product_note_int(product, "summed_channel_step", job->view.channels.step);
     lw_product_note_int(product, "least_delay_samples", -sums->before);
     lw_product_note_int(product, "greatest_delay_samples", sums->after);
 }

@@ -118,7 +118,16 @@ static int write_trace(const struct detection *d, const double *trace, double at
     return number;
 }
 
-static double height_of_mean(const struct detection *d, int64_t every) { return (double)(d->n_channels - 1) + 1.6 * (double)every; }
+/* Return the number of a channel in the input, which is its height in the picture. */
+static double height_of(const struct detection *d, double channel)
+{
+    return (double)d->map.channels.begin + channel * (double)d->map.channels.step;
+}
+
+static double height_of_mean(const struct detection *d, int64_t every)
+{
+    return height_of(d, (double)(d->n_channels - 1) + 1.6 * (double)every);
+}
 
 /* Read and write all channels, evenly chosen ones as traces of the picture, and their mean. @return  data blocks through `data` */
 static int write_traces(struct detection *d, int64_t every, int data[MOST_TRACES + 1], int *n_data, struct lw_error *err)
@@ -133,14 +142,14 @@ static int write_traces(struct detection *d, int64_t every, int data[MOST_TRACES
         for (int64_t i = 0; i < d->n; i++)
             d->mean[i] += isfinite(d->trace[i]) ? d->trace[i] : 0;
         if (c % every == 0)
-            data[(*n_data)++] = write_trace(d, d->trace, (double)c, 0.48 * (double)every);
+            data[(*n_data)++] = write_trace(d, d->trace, height_of(d, (double)c), 0.48 * (double)(every * d->map.channels.step));
     }
     for (int64_t i = 0; i < d->n; i++)
         most = fmax(most, fabs(d->mean[i]));
     if (rc == LW_OK && most == 0)
         return lw_fail(err, LW_EDATA, "the channels of %.500s have no samples around the peak", d->plot->input.name);
     if (rc == LW_OK)
-        data[(*n_data)++] = write_trace(d, d->mean, height_of_mean(d, every), 0.9 / most * (double)every);
+        data[(*n_data)++] = write_trace(d, d->mean, height_of_mean(d, every), 0.9 / most * (double)(every * d->map.channels.step));
     return rc;
 }
 
@@ -153,14 +162,14 @@ static int draw(struct detection *d, struct lw_error *err)
     char title[200], label[160], time[LW_INSTANT_TEXT];
     int data[MOST_TRACES + 1], n_data = 0;
     const bool has_time = lw_sampling_time_text(axis, sample, time)[0] != '\0';
-    snprintf(title, sizeof title, "filter %.0f, %s%s, sample %" PRId64 ", signal-to-noise ratio %.4g", d->row[FILTER],
-             has_time ? time : "", has_time ? " UTC" : "", sample, d->row[SNR]);
-    snprintf(label, sizeof label, "time since the peak, less the channel's delay (%s)", axis->sample_rate_hz > 0 ? "s" : "samples");
+    snprintf(title, sizeof title, "filter %.0f, %s%ssample %" PRId64 ", signal-to-noise ratio %.4g", d->row[FILTER],
+             has_time ? time : "", has_time ? " UTC, " : "", sample, d->row[SNR]);
+    snprintf(label, sizeof label, "time since the peak, less the delay (%s)", axis->sample_rate_hz > 0 ? "s" : "samples");
     const struct lw_panels panels = {.count = 1, .left = 110, .right = 30, .has_titles = true};
     const struct lw_panel panel = {
         .title = title, .x_label = label, .y_label = "channel", .x_low = before,
-        .x_high = before + (double)(d->n - 1) / unit, .y_low = -(double)every,
-        .y_high = (double)(d->n_channels - 1) + 2.6 * (double)every,
+        .x_high = before + (double)(d->n - 1) / unit, .y_low = height_of(d, -(double)every),
+        .y_high = height_of(d, (double)(d->n_channels - 1) + 2.6 * (double)every),
     };
     lw_plot_frame(d->plot, 900, (int)(220 + 50 * lw_min64(MOST_TRACES / 2, d->n_channels)));
     lw_script_begin(script);
@@ -168,12 +177,13 @@ static int draw(struct detection *d, struct lw_error *err)
     if (rc)
         return rc;
     if (every > 1)
-        snprintf(script->note, sizeof script->note, "every channel is in the mean; one of %" PRId64 " is shown", every);
+        snprintf(script->note, sizeof script->note, "one of %" PRId64 " channels is shown, all are in the mean", every);
     lw_script_panels(script, &panels);
     lw_script_panel(script, &panels, &panel);
-    fprintf(script->file, "set ytics 0, %" PRId64 ", %" PRId64 "\nset ytics add ('mean' %.9g)\n"
+    fprintf(script->file, "set ytics %.9g, %" PRId64 ", %.9g\nset ytics add ('mean' %.9g)\n"
             "set arrow 1 from 0, graph 0 to 0, graph 1 nohead linecolor rgb '#707070' dashtype 2\nplot ",
-            every * lw_divide_up(d->n_channels, 20 * every), d->n_channels - 1, height_of_mean(d, every));
+            height_of(d, 0), d->map.channels.step * every * lw_divide_up(d->n_channels, 20 * every),
+            height_of(d, (double)(d->n_channels - 1)), height_of_mean(d, every));
     for (int i = 0; i < n_data; i++)
         fprintf(script->file, "$data%d using 1:2 with lines %s", data[i],
                 i + 1 < n_data ? "linestyle 1, " : "linewidth 1.6 linecolor rgb '#b2182b'\n");

@@ -73,12 +73,14 @@ struct lw_input_map lw_plot_map_input(const struct lw_plot *plot)
 {
     const struct lw_said *const notes = &plot->subject.notes->dataset;
     const double every = lw_said_real(notes, "block_length", lw_said_real(notes, "decimate", 1));
-    const bool is_image = plot->subject.is_image;
+    const bool is_image = plot->subject.is_image, is_sum = lw_plot_n_summed(&plot->subject) > 0;
+    const char *const first = is_image ? "first_input_row" : is_sum ? "first_summed_channel" : "first_channel";
+    const char *const step = is_sum ? "summed_channel_step" : "channel_step";
     return (struct lw_input_map){
         .first = lw_said_real(notes, is_image ? "first_input_column" : "first_input_sample", 0),
         .step = every / lw_said_real(notes, "interpolate", 1),
-        .channels.begin = (int64_t)lw_said_real(notes, is_image ? "first_input_row" : "first_channel", 0),
-        .channels.step = is_image ? (int64_t)every : (int64_t)lw_said_real(notes, "channel_step", 1), .channels.end = -1,
+        .channels.begin = (int64_t)lw_said_real(notes, first, 0), .channels.end = -1,
+        .channels.step = is_image ? (int64_t)every : (int64_t)lw_said_real(notes, step, 1),
     };
 }
 

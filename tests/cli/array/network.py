@@ -122,24 +122,28 @@ def network():
         check(off < 1e-5, f"the sums differ from EQcorrscan's by {off}")
         check([row[:2] for row in theirs] == found, f"EQcorrscan finds {theirs}")
         print(f"EQcorrscan: sums within {off:.2g}, {len(theirs)} detections")
-    lapwing(1, "plot", "detections.h5:/peaks", "--kind", "detection", "--from", "6s", "--to", "8s", "--output", "event.gp")
+    aligned(x, found, delays[1], taps.shape[2], range(3))
+    lapwing(1, "run", os.path.join(EXAMPLES, "template-matching.ini"), "--channels", "0:3:2", "--overwrite")
+    aligned(x, found, delays[1], taps.shape[2], range(0, 3, 2))
+
+
+def aligned(x, found, delays, reach, channels):
+    """Check a picture of the event behind second 6: each channel around its arrival, divided by its largest sample, and their mean
+    on top."""
+    lapwing(1, "plot", "detections.h5:/peaks", "--kind", "detection", "--from", "6s", "--to", "8s", "--output", "event.gp", "--overwrite")
     at = next((at for at, _ in found if 6000 <= at < 8000), 0)
-    aligned(x, at, delays[1], taps.shape[2])
-
-
-def aligned(x, at, delays, reach):
-    """Check the data of a picture: each channel around its arrival, divided by its largest sample, and their mean on top."""
     with open("event.gp", encoding="utf-8") as file:
         script = file.read()
     blocks = [np.array([line.split() for line in block.split("\n")[:-1]], float)
               for block in re.findall(r"^\$data\d+ << EOD\n(.*?)^EOD$", script, re.M | re.S)]
-    windows = np.stack([x[c, at + d - reach:at + d + reach + 1] for c, d in enumerate(delays)])
+    windows = np.stack([x[c, at + delays[c] - reach:at + delays[c] + reach + 1] for c in channels])
     windows /= np.abs(windows).max(axis=1, keepdims=True)
     mean = windows.sum(axis=0)
-    wanted = [c + 0.48 * w for c, w in enumerate(windows)] + [len(x) + 0.6 + 0.9 * mean / np.abs(mean).max()]
-    check(len(blocks) == 4 and all(np.allclose(b[:, 0], np.arange(-reach, reach + 1) / RATE, atol=1e-9) and
-                                   np.allclose(b[:, 1], w, atol=1e-5) for b, w in zip(blocks, wanted)),
-          f"the picture's {len(blocks)} traces are not the channels around their arrivals")
+    wanted = [c + 0.48 * channels.step * w for c, w in zip(channels, windows)]
+    wanted += [channels[-1] + channels.step * (1.6 + 0.9 * mean / np.abs(mean).max())]
+    check(len(blocks) == len(channels) + 1 and all(
+        np.allclose(b[:, 0], np.arange(-reach, reach + 1) / RATE, atol=1e-9) and np.allclose(b[:, 1], w, atol=2e-5)
+        for b, w in zip(blocks, wanted)), f"the picture's {len(blocks)} traces are not the channels {channels} around their arrivals")
     title = re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), script)
     check(f"filter 1, 2018-08-31T07:01:16.{at - 6000}" in title and f"sample {at}," in title, f"the title: {title[:1500]}")
 
