@@ -2,14 +2,17 @@
 
 #include "base/integers.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *c)
 {
     const int64_t row = lw_search_stretch(spec->search, c->index) * spec->n_channels + c->channel;
     const double noise = spec->search->noise ? spec->search->noise[row * spec->n_filters + c->filter] : 1;
-    return noise > 0 ? hypot(c->re, spec->has_errors ? 0 : c->im) / noise : 0;
+    const bool is_real = spec->has_errors || c->im == 0;    /* hypot takes longer */
+    return noise > 0 ? (is_real ? fabs(c->re) : hypot(c->re, c->im)) / noise : 0;
 }
 
 /* ---- orders -------------------------------------------------------------------------------------------------------- */
@@ -84,9 +87,9 @@ static void mark_run(struct run *run, int64_t cluster)
  * An image is divided into cells of cluster + 1 rows and columns. All pixels of a cell are neighbours, so that only its strongest
  * can be a peak. The neighbours of this pixel lie in its cell and the eight around it: a crossing is visited at most nine times.
  *
- * The table that later holds the peaks first holds the crossings, sorted by cell. Meanwhile the fields `filter` and `cluster_size`
- * of a row hold the row and the column of its cell. `column` holds the column and the kernel, and `channel` the image, with the
- * kernel unless crossings of all kernels are neighbours (join, high, low). */
+ * The table that later holds the peaks first holds the crossings. Meanwhile the fields `filter` and `cluster_size` of a row hold
+ * the row and the column of its cell. `column` holds the column and the kernel, and `channel` the image, with the kernel unless
+ * crossings of all kernels are neighbours (join, high, low). */
 
 enum { LOW_BITS = 20 };
 
@@ -94,11 +97,50 @@ static int64_t join(int64_t high, int64_t low) { return high << LOW_BITS | low; 
 static int64_t high(int64_t joined) { return joined >> LOW_BITS; }
 static int64_t low(int64_t joined) { return joined & ((1 << LOW_BITS) - 1); }
 
-static int compare_cells(const void *left, const void *right)
+#define NO_ROW UINT32_MAX
+
+/* A peak found: its row, and the size of its cluster. */
+struct found {
+    uint32_t row, size;
+};
+
+static int compare_found(const void *left, const void *right)
 {
-    const struct lw_peak *const a = left, *const b = right;
-    const int channel = lw_compare64(a->channel, b->channel), row = lw_compare64(a->filter, b->filter);
-    return channel ? channel : row ? row : lw_compare64(a->cluster_size, b->cluster_size);
+    const struct found *const a = left, *const b = right;
+    return lw_compare64(a->row, b->row);
+}
+
+/* The cells that have crossings, in the memory of the crossings, which stand in the rows by then. */
+struct cells {
+    const struct lw_peak *rows;
+    struct found *found;                /* [n] */
+    uint32_t *next;                     /* [n] the next row of the same cell; NO_ROW: none */
+    uint32_t *strongest;                /* [mask + 1] hash table: the first of a cell's rows is the strongest; NO_ROW: none */
+    uint64_t mask;
+};
+
+static struct cells cells_of(const struct lw_peak *rows, void *memory, int64_t n)
+{
+    struct cells cells = {.rows = rows, .found = memory, .mask = 1};
+    while (cells.mask < 2 * (uint64_t)n)
+        cells.mask *= 2;                /* it ends below 4 n */
+    static_assert(sizeof(struct found) + (1 + 4) * sizeof(uint32_t) <= sizeof(struct lw_crossing), "memory of the cells");
+    cells.next = (uint32_t *)(void *)(cells.found + n);
+    cells.strongest = cells.next + n;
+    memset(cells.strongest, 0xff, cells.mask-- * sizeof *cells.strongest);
+    return cells;
+}
+
+/* Return the place of a cell in the table, where it stands or would stand. */
+static uint32_t *find_cell(const struct cells *cells, int64_t channel, int64_t row, int64_t column)
+{
+    const uint64_t odd = 0x9e3779b97f4a7c15u, mixed = (((uint64_t)channel * odd + (uint64_t)row) * odd + (uint64_t)column) * odd;
+    for (uint64_t at = mixed >> 32;; at++) {
+        uint32_t *const place = &cells->strongest[at & cells->mask];
+        const struct lw_peak *const its = &cells->rows[*place == NO_ROW ? 0 : *place];
+        if (*place == NO_ROW || (its->channel == channel && its->filter == row && its->cluster_size == column))
+            return place;
+    }
 }
 
 static bool is_stronger_pixel(const struct lw_peak *a, const struct lw_peak *b)
@@ -110,40 +152,36 @@ static bool is_stronger_pixel(const struct lw_peak *a, const struct lw_peak *b)
     return a->index != b->index ? a->index < b->index : a->column < b->column;
 }
 
-/* Return the number of the first of n sorted rows whose cell is (channel, row, column) or a later cell. */
-static int64_t find_cell(const struct lw_peak *rows, int64_t n, int64_t channel, int64_t row, int64_t column)
+/* Put a row into its cell. */
+static void put(const struct cells *cells, uint32_t row)
 {
-    const struct lw_peak wanted = {.channel = channel, .filter = row, .cluster_size = column};
-    int64_t begin = 0;
-    while (n > 0) {
-        const int64_t half = n / 2;
-        const bool is_before = compare_cells(&rows[begin + half], &wanted) < 0;
-        begin += is_before ? half + 1 : 0;
-        n = is_before ? n - half - 1 : half;
-    }
-    return begin;
+    const struct lw_peak *const its = &cells->rows[row];
+    uint32_t *const first = find_cell(cells, its->channel, its->filter, its->cluster_size);
+    const bool leads = *first == NO_ROW || is_stronger_pixel(its, &cells->rows[*first]);
+    uint32_t *const before = leads ? first : &cells->next[*first];
+    cells->next[row] = *before;
+    *before = row;
 }
 
-/* Return the number of crossings around a pixel, itself included; 0 if a stronger one is among them: the pixel is no peak. */
-static int64_t count_cluster(const struct lw_peak *rows, int64_t n, int64_t cluster, const struct lw_peak *pixel)
+/* Return the number of crossings around a pixel, itself included; 0 if a stronger one is among them: the pixel is no peak. The
+ * strongest of each cell are looked at first: most pixels are weaker than one of them. */
+static uint32_t count_cluster(const struct cells *cells, int64_t cluster, const struct lw_peak *pixel)
 {
-    int64_t count = 0;
-    for (int64_t down = -1; down <= 1; down++) {
-        const int64_t row = pixel->filter + down, column = pixel->cluster_size;
-        for (int64_t i = find_cell(rows, n, pixel->channel, row, column - 1);
-             i < n && rows[i].channel == pixel->channel && rows[i].filter == row && rows[i].cluster_size <= column + 1; i++) {
-            if (llabs(rows[i].index - pixel->index) > cluster || llabs(high(rows[i].column) - high(pixel->column)) > cluster)
+    uint32_t first[9], count = 0;
+    for (int cell = 0; cell < 9; cell++)
+        first[cell] = *find_cell(cells, pixel->channel, pixel->filter + cell / 3 - 1, pixel->cluster_size + cell % 3 - 1);
+    for (int cell = 0; cell < 18; cell++)
+        for (uint32_t i = first[cell % 9]; i != NO_ROW; i = cell < 9 ? NO_ROW : cells->next[i]) {
+            const struct lw_peak *const other = &cells->rows[i];
+            if (llabs(other->index - pixel->index) > cluster || llabs(high(other->column) - high(pixel->column)) > cluster)
                 continue;
-            if (is_stronger_pixel(&rows[i], pixel))
+            if (is_stronger_pixel(other, pixel))
                 return 0;
-            count++;
+            count += cell < 9 ? 0 : 1;
         }
-    }
     return count;
 }
 
-/* Once the crossings stand in the table of peaks, their own array is free. It takes the list of the peaks found: the row in the
- * table as `index` and the size of the cluster as `column`. */
 static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
     const int64_t side = spec->search->cluster + 1;
@@ -155,23 +193,26 @@ static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossi
         peaks[i] = (struct lw_peak){c->index, channel, c->index / side, join(c->column, c->filter), c->re, c->im, snr,
                                     c->column / side};
     }
-    qsort(peaks, (size_t)n, sizeof *peaks, compare_cells);
-    for (int64_t begin = 0, end; begin < n; begin = end) {
-        int64_t strongest = begin;
-        for (end = begin + 1; end < n && compare_cells(&peaks[begin], &peaks[end]) == 0; end++)
-            strongest = is_stronger_pixel(&peaks[end], &peaks[strongest]) ? end : strongest;
-        if (peaks[strongest].index < spec->first || peaks[strongest].index >= spec->end)
+    if (n == 0)
+        return 0;
+    const struct cells cells = cells_of(peaks, crossings, n);
+    for (int64_t i = 0; i < n; i++)
+        put(&cells, (uint32_t)i);
+    for (uint64_t at = 0; at <= cells.mask; at++) {
+        const uint32_t row = cells.strongest[at];
+        if (row == NO_ROW || peaks[row].index < spec->first || peaks[row].index >= spec->end)
             continue;
-        const int64_t size = count_cluster(peaks, n, spec->search->cluster, &peaks[strongest]);
+        const uint32_t size = count_cluster(&cells, spec->search->cluster, &peaks[row]);
         if (size > 0)
-            crossings[found++] = (struct lw_crossing){.index = strongest, .column = size};
+            cells.found[found++] = (struct found){row, size};
     }
+    qsort(cells.found, (size_t)found, sizeof *cells.found, compare_found);
     for (int64_t i = 0; i < found; i++) {
-        peaks[i] = peaks[crossings[i].index];
+        peaks[i] = peaks[cells.found[i].row];
         peaks[i].channel = high(peaks[i].channel);
         peaks[i].filter = low(peaks[i].column);
         peaks[i].column = high(peaks[i].column);
-        peaks[i].cluster_size = crossings[i].column;
+        peaks[i].cluster_size = cells.found[i].size;
     }
     return found;
 }
