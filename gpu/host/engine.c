@@ -41,12 +41,12 @@ struct slot_cuda {
 
 static struct slot_cuda *of(struct lw_slot *slot) { return (struct slot_cuda *)slot; }
 
-static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_cuda_op_memory *memory)
+static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_op_spec *spec, const struct lw_cuda_op_memory *memory)
 {
     struct lw_arena arena = {.base = slot->pinned.memory};
     slot->base.input = lw_arena_take(&arena, memory->slot.input);
     slot->base.map = memory->slot.map > 0 ? lw_arena_take(&arena, memory->slot.map) : NULL;
-    for (int p = 0; p < LW_OP_PRODUCTS && memory->slot.products[p] > 0; p++)
+    for (int p = 0; p < LW_OP_PRODUCTS && memory->slot.products[p] > 0 && spec->pieces == 0; p++)
         slot->base.products[p].data = lw_arena_take(&arena, memory->slot.products[p]);
     slot->report = lw_arena_take(&arena, sizeof *slot->report);
     return arena.used;
@@ -67,13 +67,13 @@ static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_cuda_op_me
 static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
     const struct lw_cuda_op_memory *const memory = &op->memory;
-    const int64_t pinned_bytes = lay_out_pinned(slot, memory);
+    const int64_t pinned_bytes = lay_out_pinned(slot, &op->spec, memory);
     const int64_t device_bytes = lay_out_device(slot, memory);
     int rc;
     if ((rc = lw_cuda_allocate(device_bytes, "the buffers of a block", &slot->device, err)) ||
         (rc = lw_pinned_begin(&slot->pinned, pinned_bytes, op->device->index, op->threads, err)))
         return rc;
-    lay_out_pinned(slot, memory);
+    lay_out_pinned(slot, &op->spec, memory);
     lay_out_device(slot, memory);
     lw_slot_set_rows(&op->plan, &memory->slot, &slot->base);
     return LW_OK;
@@ -207,7 +207,7 @@ static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_er
     cudaError_t status = follow(op->out, slot->computed, slot->stream);
     if (status == cudaSuccess)
         status = cudaMemcpyAsync(slot->report, slot->device_report, sizeof *slot->report, cudaMemcpyDeviceToHost, op->out);
-    for (int p = 0; p < op->plan.n_products && status == cudaSuccess; p++)
+    for (int p = 0; p < op->plan.n_products && op->spec.pieces == 0 && status == cudaSuccess; p++)
         status = cudaMemcpyAsync(slot->base.products[p].data, slot->device_products[p],
                                  (size_t)written_bytes(op, p, &slot->base.block), cudaMemcpyDeviceToHost, op->out);
     if (status == cudaSuccess)
@@ -363,6 +363,13 @@ static int join_best(struct lw_op *op, struct lw_slot *slot, int64_t first, int6
     return rc ? rc : lw_cuda_check(cudaStreamSynchronize(s->stream), "comparing the best filters of ranks", err);
 }
 
+static int count(struct lw_op *op, struct lw_slot *slot, const struct lw_counting *what, lw_counts_fn *take, void *context,
+                 struct lw_error *err)
+{
+    struct slot_cuda *const s = of(slot);
+    return lw_counter_count(op, &slot->block, s->device_products[0], what, take, context, s->stream, err);
+}
+
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
 /* Operations that work block by block. LW_OP_SFFT has solvers instead, and no caller plans an operation for it. */
@@ -423,11 +430,13 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
     struct slot_cuda counted = {0};
     /* Set-up memory is freed before slots are allocated: only the larger of the two counts. */
     const int64_t setup = lw_device_bytes(memory.setup_bytes), slots = lw_device_bytes(lay_out_device(&counted, &memory)) * depth;
-    const int64_t pinned = lay_out_pinned(&counted, &memory) * depth;
+    const int64_t pinned = lay_out_pinned(&counted, spec, &memory) * depth;
+    const struct lw_bytes counter = lw_counter_bytes(spec, &memory);
     return (struct lw_bytes){
         .host = (int64_t)sizeof counted * depth + memory.host_bytes,
-        .pinned = memory.pinned_bytes + lw_max64(pinned, memory.setup_pinned_bytes),
-        .device = lw_device_bytes(memory.op_bytes) + lw_device_bytes(joined_bytes(spec)) + (slots > setup ? slots : setup),
+        .pinned = memory.pinned_bytes + lw_max64(pinned, memory.setup_pinned_bytes) + counter.pinned,
+        .device = lw_device_bytes(memory.op_bytes) + lw_device_bytes(joined_bytes(spec)) + lw_device_bytes(counter.device) +
+                  (slots > setup ? slots : setup),
     };
 }
 
@@ -436,6 +445,7 @@ static void op_destroy(struct lw_op *op)
     if (!op)
         return;
     op->ops->destroy(op);
+    lw_counter_destroy(op);
     cudaFree(op->joined);
     if (op->in)
         cudaStreamDestroy(op->in);
@@ -452,7 +462,8 @@ static int set_up(struct lw_op *op, struct lw_error *err)
     if ((rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->in, cudaStreamNonBlocking), "making a stream", err)) ||
         (rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->out, cudaStreamNonBlocking), "making a stream", err)) ||
         (rc = lw_pinned_threads(&op->threads, err)) ||
-        (rc = lw_cuda_allocate(joined_bytes(&op->spec), "best outputs of other ranks", &op->joined, err)))
+        (rc = lw_cuda_allocate(joined_bytes(&op->spec), "best outputs of other ranks", &op->joined, err)) ||
+        (rc = lw_counter_create(op, err)))
         return rc;
     rc = op->ops->create(op, op->in, err);
     const cudaError_t status = cudaStreamSynchronize(op->in);
@@ -498,6 +509,7 @@ static const struct lw_engine_ops engine_ops = {
     .wait = slot_wait,
     .again = again,
     .join_best = join_best,
+    .count = count,
     .sparse = &lw_cuda_sparse_ops,
     .dense = &lw_cuda_dense_ops,
     .published = &lw_cuda_published_ops,

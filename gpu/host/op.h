@@ -80,8 +80,18 @@ struct lw_op {
     cudaStream_t in, out;               /* streams of all slots' copies to and from the device, in block order */
     struct slot_cuda *waited;           /* the slot that was waited for last; NULL: none yet */
     struct lw_pool *threads;            /* threads that pin the slots' memory */
+    struct lw_counter *counter;         /* counts series that stay on the device (count.c); NULL: series leave it */
     void *joined;                       /* device: best outputs of another rank, LW_MOST_JOINED of them; NULL: ranks have none */
     void *state;                        /* state of the implementation, which frees it in `destroy` */
 };
+
+/** Return the device and the pinned bytes of a counter; 0 if the operation needs none. Make and destroy op->counter. */
+struct lw_bytes lw_counter_bytes(const struct lw_op_spec *spec, const struct lw_cuda_op_memory *memory);
+int lw_counter_create(struct lw_op *op, struct lw_error *err);
+void lw_counter_destroy(struct lw_op *op);
+
+/** See lw_engine_ops.count. @param series  device; the series of a block that the work on `stream` has made */
+int lw_counter_count(const struct lw_op *op, const struct lw_block *block, const void *series, const struct lw_counting *what,
+                     lw_counts_fn *take, void *context, cudaStream_t stream, struct lw_error *err);
 
 extern const struct lw_cuda_op_ops lw_cuda_op_ols, lw_cuda_op_beams, lw_cuda_op_stacks, lw_cuda_op_conv2d;

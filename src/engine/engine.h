@@ -139,6 +139,8 @@ struct lw_op_spec {
     enum lw_nan nan;
     int64_t n_channels;         /* channels of the whole data set; with beams, the beams; with stacks 1 */
     int64_t n_outputs;          /* outputs y on the whole axis, before interpolation; 0: not known. No segment is much longer */
+    int64_t pieces;             /* > 0: the series stays on the device, and lw_engine_ops.count counts it there; most pieces of a
+                                   block, of one channel and filter. Only for engines with that function */
     union {
         struct lw_ols_spec ols;
         struct lw_conv2d_spec conv2d;
@@ -362,6 +364,36 @@ struct lw_slot {
 /** Set most_rows of a slot's tables to the rows that `bytes` have room for. */
 void lw_slot_set_rows(const struct lw_op_plan *plan, const struct lw_slot_bytes *bytes, struct lw_slot *slot);
 
+/* Values of a block that are counted in the bins of signal/spread.h, in pieces: rectangles of outputs on the axis and, for images,
+ * of their columns. A block has n_rows x n_columns pieces for each filter and channel. Those at its ends may be smaller. */
+struct lw_counting {
+    int64_t tall, wide;                 /* outputs and columns of a piece */
+    int64_t n_rows, n_columns;
+    int64_t begin, end;                 /* outputs of the block that count; others do not */
+    const unsigned char *skip;          /* marks of values that do not count, [channels][skip_pitch], each channel's as [outputs]
+                                           [columns]; NULL: all count */
+    int64_t skip_pitch;                 /* 0: all channels have the same marks */
+};
+
+/* The finite values of a bin. */
+struct lw_bin_count {
+    uint32_t bin, n;
+};
+
+/* Place in lw_counts.bins and number of the bins of a piece that are not empty, in any order. */
+struct lw_counted_piece {
+    uint32_t first, n;
+};
+
+#define LW_COUNTED_ELSEWHERE UINT32_MAX     /* `first` of a piece that other counts have */
+
+struct lw_counts {
+    const struct lw_counted_piece *pieces;      /* [n_filters][n_channels][n_rows][n_columns] */
+    const struct lw_bin_count *bins;
+};
+
+typedef int lw_counts_fn(void *context, const struct lw_counts *counts, struct lw_error *err);
+
 struct lw_engine;
 struct lw_op;
 struct lw_sparse_ops;
@@ -419,6 +451,12 @@ struct lw_engine_ops {
      * @param values, filters  [n] as in these arrays */
     int (*join_best)(struct lw_op *op, struct lw_slot *slot, int64_t first, int64_t n, const void *values, const int32_t *filters,
                      struct lw_error *err);
+
+    /** Count the values of a slot's series, whose block has been waited for, where lw_op_spec.pieces has the series stay on the
+     * device. LW_ESYSTEM, or the code of `take`. NULL: an engine without a device.
+     * @param take  called with the counts of all pieces, perhaps in several parts; they are valid during the call */
+    int (*count)(struct lw_op *op, struct lw_slot *slot, const struct lw_counting *what, lw_counts_fn *take, void *context,
+                 struct lw_error *err);
 
     /* The sparse transform takes no blocks; each of its methods has a table of functions. */
     const struct lw_sparse_ops *sparse;         /* engine/sparse.h */

@@ -109,6 +109,12 @@ int lw_pipeline_join_best(struct lw_pipeline *pipeline, struct lw_slot *slot, in
     return pipeline->engine->ops->join_best(pipeline->op, slot, first, n, values, filters, err);
 }
 
+int lw_pipeline_count(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_counting *what, lw_counts_fn *take,
+                      void *context, struct lw_error *err)
+{
+    return pipeline->engine->ops->count(pipeline->op, slot, what, take, context, err);
+}
+
 void lw_pipeline_release(struct lw_pipeline *pipeline, struct lw_slot *slot)
 {
     assert(pipeline->n_out > 0 && slot);

@@ -47,4 +47,8 @@ int lw_pipeline_again(struct lw_pipeline *pipeline, struct lw_slot *slot, const 
 int lw_pipeline_join_best(struct lw_pipeline *pipeline, struct lw_slot *slot, int64_t first, int64_t n, const void *values,
                           const int32_t *filters, struct lw_error *err);
 
+/** Count the values of a collected slot's series (lw_engine_ops.count). */
+int lw_pipeline_count(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_counting *what, lw_counts_fn *take,
+                      void *context, struct lw_error *err);
+
 void lw_pipeline_release(struct lw_pipeline *pipeline, struct lw_slot *slot);

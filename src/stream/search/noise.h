@@ -1,7 +1,7 @@
 /* noise.h - sigma, the noise in the outputs of each filter, measured in the data: a pass over part of the input before the rounds.
  *
  * --noise measured: each channel and filter has a sigma, measured over the outputs that count (counted.h); signal/spread.h makes
- * sigma insensitive to signals. The pass uses blocks of the axis:
+ * sigma insensitive to signals. A device counts its outputs itself, which then do not leave it. The pass uses blocks of the axis:
  *
  *     length   LW_NOISE_LENGTH outputs, up to four times as many for longer filters; for images 64 rows, or four times the
  *              kernel's longer side; rounded up to grid units

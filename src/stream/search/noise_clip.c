@@ -1,10 +1,10 @@
 /* noise_clip.c - --noise measured: sigma by signal/spread.h, over the outputs that count (counted.h).
  *
- * The engine computes blocks of the filtered signal. The host counts their values in histograms ("counts"): one for each piece of
- * a block, channel and filter, which gives the piece's sigma and is then added to the total histogram of the channel and filter.
- * Ranks add up the totals, and gather the sigmas of pieces. A piece's place in its block is a cell. Counts do not depend on ranks
- * or memory, which only limits the channels and the filters that are counted at a time. The engine chooses its method for a bank of
- * as many filters as fit a block, by shapes alone. */
+ * The engine computes blocks of the filtered signal. Their values are counted in histograms ("counts"), by an engine that can, or
+ * else by the host: one for each piece of a block, channel and filter, which gives the piece's sigma and is then added to the total
+ * histogram of the channel and filter. Ranks add up the totals, and gather the sigmas of pieces. A piece's place in its block is a
+ * cell. Counts do not depend on ranks or memory, which only limits the channels and the filters that are counted at a time. The
+ * engine chooses its method for a bank of as many filters as fit a block, by shapes alone. */
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
@@ -20,14 +20,15 @@
 #include <string.h>
 
 /* Most values of a block, of all its channels and filters; a block with the fewest possible channels and filters may have more. If
- * channels vary fastest, blocks have more channels, which are contiguous in the file. */
-enum { BLOCK_VALUES = 1 << 22, BLOCK_VALUES_SLOW = 1 << 24 };
+ * channels vary fastest, blocks have more channels, which are contiguous in the file. Blocks that stay on a device are as large as
+ * its memory allows. */
+enum { BLOCK_VALUES = 1 << 22, BLOCK_VALUES_SLOW = 1 << 24, BLOCK_VALUES_ON_DEVICE = 1 << 28 };
 
 /* Most outputs that are counted of a channel and a filter: counters have 32 bits. */
 #define MOST_OUTPUTS ((int64_t)1 << 31)
 
-/* A piece of a signal is a whole block; there are no pieces if a block is shorter than PIECE_TAPS filters. Blocks are made that
- * long, up to LONGEST_PIECE. A piece of an image is a square with a side of about PIECE_SIDE pixels, or PIECE_KERNELS kernels. */
+/* A piece of a signal is a whole block; it has no sigma if it is shorter than PIECE_TAPS filters. Blocks are made that long, up to
+ * LONGEST_PIECE. A piece of an image is a square with a side of about PIECE_SIDE pixels, or PIECE_KERNELS kernels. */
 enum { PIECE_TAPS = 64, LONGEST_PIECE = 1 << 16, PIECE_SIDE = 64, PIECE_KERNELS = 4 };
 
 /* The pieces' median replaces sigma if they differ by more than VARIES of sigma, and there are at least LEAST_PIECES pieces. */
@@ -40,7 +41,7 @@ enum { SUMMED = 1 << 17 };
 /* Adjacent channels that are counted together if channels vary fastest, so that whole cache lines are used. */
 enum { SLOW_CHANNELS = LW_SPREAD_SERIES };
 
-/* Cells of a block: numbers of parts that its rows and its columns are cut into; 0: no pieces. */
+/* Cells of a block: numbers of parts that its rows and its columns are cut into. */
 struct cells {
     int64_t rows, columns;
 };
@@ -51,6 +52,7 @@ struct clip {
     int64_t stretch;            /* number of the stretch that is being measured */
     int64_t begin, end;         /* outputs of the stretch; blocks may hold others, which do not count */
     struct cells cells;
+    bool has_sigmas;            /* pieces have sigmas of their own */
     struct lw_counted counted;
     struct lw_pool *pool;       /* borrowed; NULL: single thread */
     int n_threads;
@@ -59,13 +61,17 @@ struct clip {
     /* Members for the group of channels that is being measured. */
     uint32_t *counts;           /* owned; [channels][filters][bins] */
     char *scratch;              /* owned; memory of a struct scratch for each thread */
+    unsigned char *marks;       /* owned; marks of outputs that do not count, [n_marked][marks_bytes], then has_marks */
+    bool *has_marks;            /* [n_marked] whether any output is marked */
     int64_t n_blocks;           /* blocks counted so far */
-    unsigned char *sum_marks;   /* marks of all sums over channels, in `scratch`; NULL: each channel has its own */
-    bool has_sum_marks;         /* some output is marked there */
     const struct lw_slot *slot; /* slot that is being counted */
     int number;                 /* number of this slot */
+    struct lw_counting counting;        /* pieces of this slot */
+    const struct lw_counts *from_device;
     double *sums, *work;        /* owned; [summed_of] histograms of all ranks, and work space */
 };
+
+static bool counts_on_device(const struct clip *clip) { return clip->pass.engine->ops->count; }
 
 static int64_t n_filters(const struct clip *clip) { return lw_op_filters(&clip->pass.spec); }
 
@@ -153,29 +159,43 @@ static int plan_filters(struct clip *clip, int first, int n, int n_bank, struct 
     const bool is_parted = stretch > 0 && stretch < all / 2;
     pass->blocks = choose_blocks(job, unit, 0, is_parted ? lw_min64(all, 2 * stretch + unit) : all);
     pass->group = lw_min64(pass->plan.op.channel_unit, job->op.n_channels);
-    clip->cells = (struct cells){0};
+    clip->cells = (struct cells){1, 1};
+    clip->has_sigmas = is_image || pass->blocks.length >= PIECE_TAPS * job->op.ols.n_taps;
     if (is_image) {
         const int64_t side = side_of(&job->op.conv2d);
         clip->cells.rows = parts_of(lw_min64(pass->blocks.length, all), side);
         clip->cells.columns = parts_of(job->op.conv2d.output_columns, side);
-    } else if (pass->blocks.length >= PIECE_TAPS * job->op.ols.n_taps)
-        clip->cells = (struct cells){1, 1};
+    }
     pass->pieces = clip->cells.rows * clip->cells.columns;
+    pass->spec.pieces = counts_on_device(clip) ? pass->pieces : 0;
     clip->first_filter = first;
     return LW_OK;
 }
 
+/* Return the most values of a block if memory is no limit. */
+static int64_t most_values(const struct clip *clip)
+{
+    return counts_on_device(clip) ? BLOCK_VALUES_ON_DEVICE
+           : lw_op_output_layout(&clip->pass.job->op) == LW_TIME_SLOW ? BLOCK_VALUES_SLOW : BLOCK_VALUES;
+}
+
+/* Return the filters that a block has at least, if there are as many. */
+static int64_t least_filters(const struct clip *clip) { return lw_max64(1, BLOCK_VALUES / least_values(clip)); }
+
 /* Plan a pass with the fewest channels and, from number `first` on, as many filters as fit a block, all being evenly divided, and
- * of these as many as the run holds. */
-static int plan_clip(struct clip *clip, int first, struct lw_error *err)
+ * of these as many as the run holds, and at most `some`. */
+static int plan_clip(struct clip *clip, int first, int64_t some, struct lw_error *err)
 {
     const int all = lw_op_filters(&clip->pass.job->op);
-    const int64_t held = lw_op_has_pixels(&clip->pass.job->op) ? all : clip->pass.plan.rounds.held;
+    const bool is_image = lw_op_has_pixels(&clip->pass.job->op);    /* the method for images depends on the kernels held */
+    const int64_t held = is_image ? all : clip->pass.plan.rounds.held;
     const int rc = plan_filters(clip, 0, all, all, err);
     if (rc)
         return rc;
-    const int64_t most = lw_max64(1, BLOCK_VALUES / least_values(clip)), n = lw_divide_up(all, lw_divide_up(all, most));
-    const int64_t begin = first / n * n, n_bank = lw_min64(n, all - begin), its = lw_min64(held, begin + n_bank - first);
+    const int64_t many = counts_on_device(clip) && !is_image ? BLOCK_VALUES_ON_DEVICE / least_values(clip) : 0;
+    const int64_t most = lw_max64(least_filters(clip), many);
+    const int64_t n = lw_divide_up(all, lw_divide_up(all, most)), begin = first / n * n, n_bank = lw_min64(n, all - begin);
+    const int64_t its = lw_min64(lw_min64(held, some), begin + n_bank - first);
     return its == all ? LW_OK : plan_filters(clip, first, (int)its, (int)n_bank, err);
 }
 
@@ -191,11 +211,8 @@ static struct clip clip_of(const struct lw_job *job, const struct lw_engine *eng
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
-static int64_t n_cells(const struct clip *clip) { return clip->cells.rows * clip->cells.columns; }
-
-/* Work space of a thread: marks, scratch of lw_counted_mark, and the counts of a piece of each channel (0 between pieces). */
+/* Work space of a thread: scratch of lw_counted_mark, and the counts of a piece of each channel (0 between pieces). */
 struct scratch {
-    unsigned char *skip;
     void *marking;
     uint32_t *counts;
     double *sums, *work;
@@ -221,12 +238,14 @@ static int64_t marking_bytes(const struct clip *clip)
 static int64_t scratch_bytes(const struct clip *clip)
 {
     const int64_t of_sums = clip->bins * 2 * (int64_t)sizeof(double), of_counts = clip->bins * (int64_t)sizeof(uint32_t);
-    return n_together(clip) * marks_bytes(clip) + marking_bytes(clip) +
-           lw_round_up(of_sums + n_together(clip) * of_counts, LW_ALIGNMENT);
+    return marking_bytes(clip) + lw_round_up(of_sums + n_together(clip) * of_counts, LW_ALIGNMENT);
 }
 
-/* Return the pieces of `scratch`: one for each thread, and one for the marks of sums over channels. */
-static int64_t n_scratches(const struct clip *clip) { return clip->n_threads + lw_op_sums_channels(&clip->pass.job->op); }
+/* Return how many channels of a block have marks of their own: all sums over channels share theirs. */
+static int64_t n_marked(const struct clip *clip, int64_t n_channels)
+{
+    return lw_op_sums_channels(&clip->pass.job->op) ? 1 : n_channels;
+}
 
 static int64_t n_bins(const struct clip *clip, int64_t n_channels)
 {
@@ -245,32 +264,51 @@ static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader 
     const struct lw_job *const job = clip->pass.job;
     const int64_t all = n_stretches(clip) * job->op.n_channels * lw_op_filters(&job->op);
     struct lw_bytes bytes = lw_noise_pass_bytes(&clip->pass, reader, map, mask, run);
-    bytes.host += n_bins(clip, clip->pass.group) * (int64_t)sizeof *clip->counts + n_scratches(clip) * scratch_bytes(clip) +
+    bytes.host += n_bins(clip, clip->pass.group) * (int64_t)sizeof *clip->counts + clip->n_threads * scratch_bytes(clip) +
+                  n_marked(clip, clip->pass.group) * (marks_bytes(clip) + (int64_t)sizeof *clip->has_marks) +
                   (2 * summed_of(clip) + all) * (int64_t)sizeof(double);
     return bytes;
 }
 
-struct lw_bytes lw_noise_clip_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan)
+/* Return whether a pass fits into the memory that the run is planned with. */
+static bool fits(const struct clip *clip, const struct lw_plan_spec *spec, const struct lw_plan *plan)
 {
-    struct clip clip = clip_of(spec->job, spec->engine, plan, lw_comm_size(spec->comm), spec->n_io_threads);
-    return plan_clip(&clip, 0, NULL) ? (struct lw_bytes){0} : bytes_of(&clip, spec->reader, spec->map, spec->mask, plan);
+    const struct lw_bytes bytes = bytes_of(clip, spec->reader, spec->map, spec->mask, plan);
+    return bytes.host <= plan->bytes.engine && bytes.pinned <= plan->bytes.pinned && bytes.device <= plan->bytes.device;
 }
 
-/* Choose as many channels at a time as fit the memory that the run needs anyway. All ranks use the smallest choice. Collective. */
-static void choose_group(struct clip *clip, struct lw_setup *setup, const struct lw_plan *plan)
+/* Plan a pass of as many filters, from number `first` on, and as many channels as fit. All ranks use the smallest choice.
+ * Collective. */
+static int choose(struct clip *clip, const struct lw_plan_spec *spec, const struct lw_plan *plan, int first, struct lw_error *err)
 {
+    int rc = plan_clip(clip, first, INT64_MAX, err);
+    while (rc == LW_OK && n_filters(clip) > least_filters(clip) && !fits(clip, spec, plan))
+        rc = plan_clip(clip, first, lw_max64(least_filters(clip), n_filters(clip) / 2), err);
+    const int64_t n = lw_comm_min(spec->comm, rc ? 0 : n_filters(clip));
+    if (n == 0 || (n < n_filters(clip) && (rc = plan_clip(clip, first, n, err))))
+        return rc;
     const int64_t unit = clip->pass.plan.op.channel_unit, least = clip->pass.group;
     const int64_t values = least_values(clip) / unit * n_filters(clip);
-    const int64_t most = (is_slow(clip) ? BLOCK_VALUES_SLOW : BLOCK_VALUES) / values;
-    int64_t group = lw_min64(plan->rounds.group, most) / unit * unit;
-    bool fits;
+    int64_t group = lw_min64(plan->rounds.group, most_values(clip) / values) / unit * unit;
     do {
         clip->pass.group = lw_max64(least, group);
         group = group / 2 / unit * unit;
-        const struct lw_bytes bytes = bytes_of(clip, setup->reader, setup->map, setup->mask, plan);
-        fits = bytes.host <= plan->bytes.engine && bytes.pinned <= plan->bytes.pinned && bytes.device <= plan->bytes.device;
-    } while (clip->pass.group > least && !fits);
-    clip->pass.group = lw_comm_min(setup->comm, clip->pass.group);
+    } while (clip->pass.group > least && !fits(clip, spec, plan));
+    clip->pass.group = lw_comm_min(spec->comm, clip->pass.group);
+    return LW_OK;
+}
+
+/* A pass has 1/SHARE of the memory, or as much as the rounds take. */
+enum { SHARE = 16 };
+
+struct lw_bytes lw_noise_clip_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan)
+{
+    struct clip clip = clip_of(spec->job, spec->engine, plan, lw_comm_size(spec->comm), spec->n_io_threads);
+    struct lw_plan shared = *plan;
+    shared.bytes.engine = shared.bytes.pinned = plan->limits.host / SHARE;
+    shared.bytes.device = plan->limits.device / SHARE;
+    return choose(&clip, spec, &shared, 0, NULL) ? (struct lw_bytes){0}
+                                                : bytes_of(&clip, spec->reader, spec->map, spec->mask, plan);
 }
 
 /* ---- counts -------------------------------------------------------------------------------------------------------- */
@@ -291,7 +329,7 @@ static void count_values(const struct clip *clip, const struct values *v, const 
     const struct lw_op_spec *const spec = &clip->pass.spec;
     const struct lw_block *const block = &clip->slot->block;
     const int64_t width = lw_op_width(&clip->pass.job->op), n = columns[1] - columns[0];
-    const int64_t begin = lw_max64(rows[0], clip->begin - block->first), end = lw_min64(rows[1], clip->end - block->first);
+    const int64_t begin = lw_max64(rows[0], clip->counting.begin), end = lw_min64(rows[1], clip->counting.end);
     const bool are_together = n == width;
     struct lw_spread_values part = {
         .precision = spec->precision, .is_complex = spec->output.is_complex, .n_series = v->n, .skip_pitch = marks_bytes(clip),
@@ -306,10 +344,11 @@ static void count_values(const struct clip *clip, const struct values *v, const 
     }
 }
 
-/* Return sigma of a piece's counts, or -1 for fewer than `least` finite values; then add the piece to `counts` and clear it. */
-static double take_piece(const struct clip *clip, const struct scratch *scratch, uint32_t *piece, double least, uint32_t *counts)
+/* Return sigma of a piece's counts, or -1 if less than half of its outputs count; then add the piece to `counts` and clear it. */
+static double take_piece(const struct clip *clip, const struct scratch *scratch, uint32_t *piece, uint32_t *counts)
 {
     const struct lw_op_spec *const spec = &clip->pass.spec;
+    const double least = 0.5 * (double)(clip->counting.tall * clip->counting.wide);
     double n_finite;
     int64_t first, end;
     lw_spread_range(piece, clip->bins, &first, &end);
@@ -321,79 +360,133 @@ static double take_piece(const struct clip *clip, const struct scratch *scratch,
     }
     const double sigma = lw_spread_sigma(spec->precision, spec->output.is_complex, first, scratch->sums, end - first, scratch->work,
                                          &n_finite);
-    return n_finite >= least ? sigma : -1;
+    return clip->has_sigmas && n_finite >= least ? sigma : -1;
 }
 
-/* Return the counts of channel c + k and filter f of `v`. */
-static uint32_t *counts_of(const struct clip *clip, const struct values *v, int k)
+/* Return the counts of channel c of the group and filter f. */
+static uint32_t *counts_of(const struct clip *clip, int64_t c, int64_t f)
 {
-    return clip->counts + ((v->c + k) * n_filters(clip) + v->f) * clip->bins;
+    return clip->counts + (c * n_filters(clip) + f) * clip->bins;
 }
 
-/* Count one piece, and keep its sigma if at least half of its outputs count. @param sigmas  [cells][pairs], from v's first pair */
-static void count_cell(const struct clip *clip, const struct values *v, int64_t cell, const struct scratch *scratch, double *sigmas)
+static struct scratch scratch_of(const struct clip *clip, int thread)
 {
-    const int64_t length = longest_block(clip), n = clip->slot->block.count, width = lw_op_width(&clip->pass.job->op);
-    const int64_t row = cell / clip->cells.columns, tall = lw_divide_up(length, clip->cells.rows);
-    const int64_t column = cell % clip->cells.columns, wide = lw_divide_up(width, clip->cells.columns);
-    const int64_t rows[2] = {lw_min64(row * tall, n), lw_min64((row + 1) * tall, n)};
-    const int64_t columns[2] = {lw_min64(column * wide, width), lw_min64((column + 1) * wide, width)};
+    char *const its = clip->scratch + thread * scratch_bytes(clip);
+    double *const sums = (double *)(void *)(its + marking_bytes(clip));
+    return (struct scratch){its, (uint32_t *)(sums + 2 * clip->bins), sums, sums + clip->bins};
+}
+
+/* Return the place of the sigma of a cell of the slot's block in pass.mine. */
+static double *sigma_of(const struct clip *clip, int64_t cell, int64_t c, int64_t f)
+{
+    const int64_t pairs = lw_noise_pass_pairs(&clip->pass, clip->slot->block.n_channels);
+    return clip->pass.mine + (clip->n_blocks * clip->pass.pieces + cell) * pairs + c * n_filters(clip) + f;
+}
+
+/* Count one piece, and keep its sigma. */
+static void count_cell(const struct clip *clip, const struct values *v, int64_t cell, const struct scratch *scratch)
+{
+    const struct lw_counting *const its = &clip->counting;
+    const int64_t row = cell / its->n_columns, column = cell % its->n_columns;
+    const int64_t n = clip->slot->block.count, width = lw_op_width(&clip->pass.job->op);
+    const int64_t rows[2] = {lw_min64(row * its->tall, n), lw_min64((row + 1) * its->tall, n)};
+    const int64_t columns[2] = {lw_min64(column * its->wide, width), lw_min64((column + 1) * its->wide, width)};
     if (columns[0] < columns[1])
         count_values(clip, v, rows, columns, scratch->counts, clip->bins);
     for (int k = 0; k < v->n; k++)
-        sigmas[cell * lw_noise_pass_pairs(&clip->pass, clip->slot->block.n_channels) + k * n_filters(clip)] =
-            take_piece(clip, scratch, scratch->counts + k * clip->bins, 0.5 * (double)(tall * wide), counts_of(clip, v, k));
+        *sigma_of(clip, cell, v->c + k, v->f) =
+            take_piece(clip, scratch, scratch->counts + k * clip->bins, counts_of(clip, v->c + k, v->f));
 }
 
-/* Count the values of some channels behind all filters. `piece` is a piece of the pool's work, not a piece of a block. */
+/* Count the values of adjacent channels behind one filter. `piece` is a piece of the pool's work, not a piece of a block. */
 static int count_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct clip *const clip = context;
-    const struct lw_slot *const slot = clip->slot;
-    const int64_t c = piece * n_together(clip);
-    const int n = (int)lw_min64(n_together(clip), slot->block.n_channels - c);
+    const struct lw_block *const block = &clip->slot->block;
+    const int64_t n_parts = lw_divide_up(block->n_channels, n_together(clip)), f = piece / n_parts;
+    const int64_t c = piece % n_parts * n_together(clip), outputs = block->count * lw_op_width(&clip->pass.job->op);
+    const int64_t first = f * block->n_channels * outputs + (is_slow(clip) ? c : c * outputs);
+    const int64_t marked = lw_min64(c, n_marked(clip, block->n_channels) - 1);
+    const struct scratch scratch = scratch_of(clip, thread);
+    struct values values = {
+        .c = c, .n = (int)lw_min64(n_together(clip), block->n_channels - c), .f = (int)f,
+        .values = (const char *)clip->slot->products[0].data + (size_t)first * lw_type_bytes(clip->pass.spec.output),
+    };
     (void)err;
-    const bool slow = is_slow(clip);
-    const int64_t outputs = slot->block.count * lw_op_width(&clip->pass.job->op);
-    char *const its = clip->scratch + thread * scratch_bytes(clip), *const marking = its + n_together(clip) * marks_bytes(clip);
-    double *const sums = (double *)(marking + marking_bytes(clip));
-    const struct scratch scratch = {(unsigned char *)its, marking, (uint32_t *)(sums + 2 * clip->bins), sums, sums + clip->bins};
-    bool has_marks = clip->has_sum_marks;
-    const unsigned char *const skip = clip->sum_marks ? clip->sum_marks : scratch.skip;
-    for (int k = 0; k < n && !clip->sum_marks; k++)
-        if (lw_counted_mark(&clip->counted, slot, clip->number, c + k, scratch.skip + k * marks_bytes(clip), scratch.marking))
-            has_marks = true;
-    const int64_t rows[2] = {0, slot->block.count}, columns[2] = {0, lw_op_width(&clip->pass.job->op)};
-    const int64_t sigmas = clip->n_blocks * n_cells(clip) * lw_noise_pass_pairs(&clip->pass, slot->block.n_channels);
-    for (int f = 0; f < n_filters(clip); f++) {
-        const int64_t first = f * slot->block.n_channels * outputs + (slow ? c : c * outputs);
-        const char *const numbers = (const char *)slot->products[0].data + (size_t)first * lw_type_bytes(clip->pass.spec.output);
-        const struct values values = {c, n, f, numbers, has_marks ? skip : NULL};
-        if (n_cells(clip) == 0)
-            count_values(clip, &values, rows, columns, counts_of(clip, &values, 0), n_filters(clip) * clip->bins);
-        for (int64_t cell = 0; cell < n_cells(clip); cell++)
-            count_cell(clip, &values, cell, &scratch, clip->pass.mine + sigmas + c * n_filters(clip) + f);
+    if (memchr(clip->has_marks + marked, true, (size_t)values.n))
+        values.skip = clip->marks + marked * marks_bytes(clip);
+    for (int64_t cell = 0; cell < clip->pass.pieces; cell++)
+        count_cell(clip, &values, cell, &scratch);
+    return LW_OK;
+}
+
+/* Take the pieces of a filter and a channel that the device has counted. */
+static int take_counted(void *context, int64_t pair, int thread, struct lw_error *err)
+{
+    const struct clip *const clip = context;
+    const int64_t n_channels = clip->slot->block.n_channels, n = clip->pass.pieces, c = pair % n_channels, f = pair / n_channels;
+    const struct scratch scratch = scratch_of(clip, thread);
+    (void)err;
+    for (int64_t cell = 0; cell < n; cell++) {
+        const struct lw_counted_piece piece = clip->from_device->pieces[pair * n + cell];
+        if (piece.first == LW_COUNTED_ELSEWHERE)
+            continue;
+        for (const struct lw_bin_count *its = clip->from_device->bins + piece.first, *end = its + piece.n; its < end; its++)
+            scratch.counts[its->bin] = its->n;
+        *sigma_of(clip, cell, c, f) = take_piece(clip, &scratch, scratch.counts, counts_of(clip, c, f));
     }
     return LW_OK;
 }
 
-static int count_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err)
+static int mark_channel(void *context, int64_t c, int thread, struct lw_error *err)
+{
+    const struct clip *const clip = context;
+    (void)err;
+    clip->has_marks[c] = lw_counted_mark(&clip->counted, clip->slot, clip->number, c, clip->marks + c * marks_bytes(clip),
+                                         scratch_of(clip, thread).marking);
+    return LW_OK;
+}
+
+/* Have the pool do n pieces of work. */
+static int share(struct clip *clip, int64_t n, lw_piece_fn *work, struct lw_error *err)
+{
+    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = n, .work = work, .context = clip};
+    int rc = LW_OK;
+    if (clip->pool && n > 1) {
+        lw_pool_start(clip->pool, &batch);
+        return lw_pool_wait(clip->pool, &batch, err);
+    }
+    for (int64_t piece = 0; rc == LW_OK && piece < n; piece++)
+        rc = work(clip, piece, 0, err);
+    return rc;
+}
+
+static int take_counts(void *context, const struct lw_counts *counts, struct lw_error *err)
 {
     struct clip *const clip = context;
+    clip->from_device = counts;
+    return share(clip, lw_noise_pass_pairs(&clip->pass, clip->slot->block.n_channels), take_counted, err);
+}
+
+static int count_block(void *context, struct lw_slot *slot, int number, struct lw_error *err)
+{
+    struct clip *const clip = context;
+    const struct lw_block *const block = &slot->block;
+    const int64_t marked = n_marked(clip, block->n_channels), width = lw_op_width(&clip->pass.job->op);
     clip->slot = slot;
     clip->number = number;
-    if (clip->sum_marks)
-        clip->has_sum_marks =
-            lw_counted_mark(&clip->counted, slot, number, 0, clip->sum_marks, clip->sum_marks + marks_bytes(clip));
-    const int64_t n_pieces = lw_divide_up(slot->block.n_channels, n_together(clip));
-    int rc = LW_OK;
-    if (clip->pool && n_pieces > 1) {
-        struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = n_pieces, .work = count_piece, .context = clip};
-        lw_pool_start(clip->pool, &batch);
-        rc = lw_pool_wait(clip->pool, &batch, err);
-    } else
-        for (int64_t piece = 0; rc == LW_OK && piece < n_pieces; piece++)
-            rc = count_piece(clip, piece, 0, err);
+    clip->counting = (struct lw_counting){
+        .tall = lw_divide_up(longest_block(clip), clip->cells.rows), .wide = lw_divide_up(width, clip->cells.columns),
+        .n_rows = clip->cells.rows, .n_columns = clip->cells.columns,
+        .begin = lw_max64(0, clip->begin - block->first), .end = lw_min64(block->count, clip->end - block->first),
+    };
+    int rc = share(clip, marked, mark_channel, err);
+    if (rc == LW_OK && counts_on_device(clip)) {
+        clip->counting.skip = memchr(clip->has_marks, true, (size_t)marked) ? clip->marks : NULL;
+        clip->counting.skip_pitch = marked > 1 ? marks_bytes(clip) : 0;
+        rc = lw_pipeline_count(clip->pass.pipeline, slot, &clip->counting, take_counts, clip, err);
+    } else if (rc == LW_OK)
+        rc = share(clip, lw_divide_up(block->n_channels, n_together(clip)) * n_filters(clip), count_piece, err);
     clip->n_blocks++;
     return rc;
 }
@@ -422,8 +515,10 @@ static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t chann
     for (int64_t first = 0; first < n_pairs; first += together) {
         const int64_t end = lw_min64(first + together, n_pairs);
         for (int64_t i = first; i < end; i++)
-            for (int64_t bin = 0; bin < n; bin++)
+            for (int64_t bin = 0; bin < n; bin++) {
                 clip->sums[(i - first) * n + bin] = clip->counts[i * clip->bins + bin_first + bin];
+                clip->counts[i * clip->bins + bin_first + bin] = 0;
+            }
         lw_comm_collect(setup->comm, clip->sums, (end - first) * n, 0);
         for (int64_t i = first; i < end && lw_comm_rank(setup->comm) == 0; i++) {
             const int64_t at = place_of(clip, channel + i / its, i % its);
@@ -436,7 +531,6 @@ static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t chann
 static int measure_group(struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_noise_said *said,
                          struct lw_error *err)
 {
-    memset(clip->counts, 0, (size_t)n_bins(clip, n_channels) * sizeof *clip->counts);
     clip->n_blocks = 0;
     const int rc = lw_noise_pass_go(&clip->pass, setup, channel, n_channels, count_block, clip, err);
     if (rc)
@@ -459,12 +553,13 @@ static int open_clip(struct clip *clip, struct lw_setup *setup, struct lw_error 
 {
     clip->counted = lw_counted_of(setup, &clip->pass.plan.op);
     if (!(clip->counts = lw_alloc_array(n_bins(clip, clip->pass.group), sizeof *clip->counts, "the counts of the noise", err)) ||
-        !(clip->scratch = lw_alloc_array(n_scratches(clip), (size_t)scratch_bytes(clip), "the marks of outputs", err)) ||
+        !(clip->scratch = lw_alloc_array(clip->n_threads, (size_t)scratch_bytes(clip), "the counts of pieces", err)) ||
+        !(clip->marks = lw_alloc_array(n_marked(clip, clip->pass.group), (size_t)marks_bytes(clip) + sizeof *clip->has_marks,
+                                       "the marks of outputs", err)) ||
         !(clip->sums = lw_alloc_array(summed_of(clip), sizeof *clip->sums, "the sums of counts", err)) ||
         !(clip->work = lw_alloc_array(summed_of(clip), sizeof *clip->work, "the sums of counts", err)))
         return LW_ESYSTEM;
-    if (n_scratches(clip) > clip->n_threads)
-        clip->sum_marks = (unsigned char *)clip->scratch + clip->n_threads * scratch_bytes(clip);
+    clip->has_marks = (bool *)(clip->marks + n_marked(clip, clip->pass.group) * marks_bytes(clip));
     return lw_noise_pass_open(&clip->pass, setup, err);
 }
 
@@ -493,7 +588,11 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     struct clip clip =
         clip_of(&setup->job, setup->engine, plan, lw_comm_size(setup->comm), setup->pool ? lw_pool_threads(setup->pool) : 1);
     clip.pool = setup->pool;
-    int rc = plan_clip(&clip, first, err);
+    const struct lw_plan_spec spec = {
+        .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader, .map = setup->map,
+        .mask = setup->mask,
+    };
+    int rc = choose(&clip, &spec, plan, first, err);
     if ((rc = lw_comm_agree(setup->comm, rc ? rc : lw_noise_pass_take(&clip.pass, setup, first, err), err)))
         return rc;
     char text[160];
@@ -502,7 +601,6 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     /* Ranks on different processors (--engine allow-mixed) must use the same blocks. */
     if ((rc = lw_comm_same(setup->comm, "how the engine measures the noise", text, err)))
         return rc;
-    choose_group(&clip, setup, plan);
     rc = lw_comm_agree(setup->comm, open_clip(&clip, setup, err), err);
     const int64_t all = setup->job.op.n_channels, group = clip.pass.group;
     for (int64_t channel = 0; channel < all && rc == LW_OK; channel += group)
@@ -516,6 +614,7 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     lw_noise_pass_close(&clip.pass);
     lw_free(clip.counts);
     lw_free(clip.scratch);
+    lw_free(clip.marks);
     lw_free(clip.sums);
     lw_free(clip.work);
     return rc;

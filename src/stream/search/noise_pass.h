@@ -62,7 +62,7 @@ int lw_noise_pass_open(struct lw_noise_pass *pass, struct lw_setup *setup, struc
 void lw_noise_pass_close(struct lw_noise_pass *pass);
 
 /* Process a computed block. @param number  number of the slot */
-typedef int lw_noise_take_fn(void *context, const struct lw_slot *slot, int number, struct lw_error *err);
+typedef int lw_noise_take_fn(void *context, struct lw_slot *slot, int number, struct lw_error *err);
 
 /** Compute this rank's blocks of some channels, and pass each to `take`. Then rank 0 gathers `mine` into `all`. Collective. */
 int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels,

@@ -108,7 +108,7 @@ static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t
 
 /* Store the root mean squares of a block as [piece][image][kernel] or [piece][channel][filter]. Those of a signal come from the
  * engine, as [filter][channel][piece] or, if channels vary fastest, [filter][piece][channel]. */
-static int take_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err)
+static int take_block(void *context, struct lw_slot *slot, int number, struct lw_error *err)
 {
     struct rms *const rms = context;
     (void)number;

@@ -238,6 +238,8 @@ template <class T> inline T atomicCAS(T *at, T expected, T value)
 }
 template <class T> inline T atomicOr(T *at, T value) { const T old = *at; *at = old | value; return old; }
 
+inline double __dmul_rn(double a, double b) { volatile double c = a * b; return c; }
+inline double __dadd_rn(double a, double b) { volatile double c = a + b; return c; }
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 
 inline void sincospi(double x, double *s, double *c)
