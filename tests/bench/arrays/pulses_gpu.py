@@ -7,7 +7,6 @@ Delays are those of each channel rounded alone (`lapwing filters dispersion`), a
 them. Noise is uniform, so that its sigma is known; a pulse of DM 475 and 8 samples must be the strongest peak.
 """
 import os
-import re
 import struct
 import subprocess
 import sys
@@ -73,17 +72,19 @@ def write_delays():
 
 
 def run(name, delays, *options):
-    """Run the search; print the median of the times, and the strongest peak."""
+    """Run the search; print the median of the times, and the strongest peak. Lines of the last run go to stderr, with the seconds
+    at which they come."""
     result = path("peaks.h5")
     command = [lapwing, "ols", "--engine", engine, "--input", path("data.fil"), "--beams", path(delays) + ":/delays", "--products",
                "peaks", *options, "--output", result, "--overwrite", "--boundary", "edge"]
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+            lines = [f"    {time.perf_counter() - begin:.3f} {line}" for line in process.stdout]
         times.append(time.perf_counter() - begin)
-        if done.returncode:
-            print(f"{name}: exit {done.returncode}\n{done.stdout}")
+        if process.returncode:
+            print(f"{name}: exit {process.returncode}\n{''.join(lines)}")
             return
     with h5py.File(result) as file:
         peaks = file["peaks"][...]
@@ -92,12 +93,13 @@ def run(name, delays, *options):
     median = sorted(times)[len(times) // 2]
     print(f"{name:44} {median:7.3f} s ({min(times):.3f} to {max(times):.3f}) {n_samples * SAMPLE / median:7.1f} x {len(peaks):7} "
           f"peaks; strongest {found}", flush=True)
-    print(re.sub(r"(?m)^", "    ", done.stdout), file=sys.stderr, flush=True)
+    print(f"{name}: {times[-1]:.3f} s\n{''.join(lines)}", file=sys.stderr, flush=True)
 
 
 begin = time.perf_counter()
-write_data()
-write_delays()
+if not os.path.exists(path("alone.h5")):
+    write_data()
+    write_delays()
 print(f"{n_samples} samples, {n_samples * SAMPLE:.1f} s of observation, {n_trials} trials; made in {time.perf_counter() - begin:.1f} s; "
       f"the pulse begins at {n_samples // 3 * SAMPLE:.4f} s", flush=True)
 widths = "1,2,4,8,16,32,64"
@@ -106,5 +108,6 @@ for delays in ("subbands.h5", "alone.h5"):
     run(f"{delays} one tap", delays, "--boxcar", "1", "--noise", "given", "--threshold", "1e9")
     run(f"{delays} boxcars", delays, "--boxcar", widths, "--noise", "given", "--threshold", "1e9")
     run(f"{delays} boxcars less baseline", delays, "--boxcar", widths + ",baseline=1024", "--cluster", "64", *known)
-if "measured" in sys.argv[7:]:
-    run("alone.h5 the same, noise measured", "alone.h5", "--boxcar", widths + ",baseline=1024", "--cluster", "64", "--threshold", "8")
+    if "measured" in sys.argv[7:]:
+        run(f"{delays} the same, noise measured", delays, "--boxcar", widths + ",baseline=1024", "--cluster", "64", "--threshold",
+            "8")
