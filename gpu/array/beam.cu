@@ -164,17 +164,20 @@ template <class K> __global__ void __launch_bounds__(block_threads) sum_subbands
         const lw_beam_sum sum = a.tables.sums[i];
         if (sum.last < chunk.beam || sum.first >= chunk.end || at < sum.least || at >= sum.most + chunk.count)
             continue;
-        const lw_beam_term *const terms = a.tables.terms + static_cast<int64_t>(i) * a.width;
+        const int64_t row = static_cast<int64_t>(sum.first) * a.n_inputs;
         Four<Sum> total = {};
-        for (int t = 0; t < sum.n_terms; t++) {
-            const lw_beam_term term = terms[t];
-            const Channel *const channel = static_cast<const Channel *>(a.channels) + term.channel * a.channel_pitch;
-            const Four<Channel> x = four_of(channel, first + term.delay, a.channel_pitch);
+        for (int c = subband * a.width; c < min((subband + 1) * a.width, a.n_inputs); c++) {
+            const float weight = a.tables.weights ? a.tables.weights[row + c] : 1;
+            if (weight == 0)
+                continue;
+            const Channel *const channel = static_cast<const Channel *>(a.channels) + c * a.channel_pitch;
+            const int64_t from = first + a.tables.delays[row + c] * a.parts - sum.offset;
+            const Four<Channel> x = four_of(channel, from, a.channel_pitch);
             for (int j = 0; j < 4; j++)
                 if constexpr (std::is_integral<Sum>::value)
                     total.v[j] = static_cast<Sum>(total.v[j] + x.v[j]);
                 else
-                    total.v[j] += static_cast<Sum>(term.weight) * x.v[j];
+                    total.v[j] += static_cast<Sum>(weight) * x.v[j];
         }
         *reinterpret_cast<Four<Sum> *>(static_cast<Sum *>(a.sums) + i * a.sum_pitch + (at - sum.least)) = total;
     }
@@ -239,12 +242,12 @@ template <class K> struct Totals {
                 }
     }
 
-    template <class Real> LW_DEVICE Real number(int b, int r, const lw_beam_scale &scale) const
+    template <class Real> LW_DEVICE Real number(int b, int r, double scale, int32_t more) const
     {
         if constexpr (K::PER_WORD == 2)
-            return static_cast<Real>(scale.scale * (wide[b][r] - scale.bias));
+            return static_cast<Real>(scale * (wide[b][r] - more));
         else if constexpr (std::is_integral<Word>::value)
-            return static_cast<Real>(scale.scale * words[b][r]);
+            return static_cast<Real>(scale * words[b][r]);
         else
             return words[b][r];
     }
@@ -259,17 +262,17 @@ __global__ void __launch_bounds__(block_threads, 2) sum_beams(const lw_beam_arra
     Word *const words = reinterpret_cast<Word *>(memory);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.x / n_groups * K::TILE;
     const int group = chunk.beam / LW_BEAM_GROUP + blockIdx.x % n_groups;
-    const int64_t row = static_cast<int64_t>(group) * a.n_subbands;
-    const int32_t *const ends = a.tables.ends + row, *const loads = a.tables.first_load + row + group;
-    const uint32_t *const all_places = reinterpret_cast<const uint32_t *>(a.tables.places + row * LW_BEAM_GROUP);
+    const int row = group * a.n_subbands;               /* of tables by group and sub-band */
+    const int32_t *const loads = a.tables.first_load + group;
+    const uint32_t *const all_places = reinterpret_cast<const uint32_t *>(a.tables.places);
     Totals<K> totals = {};
     for (int i = threadIdx.x; i < LW_BEAM_WORDS; i += block_threads)
         words[i] = 0;
-    for (int begin = 0, end = ends[0], left = a.narrow, next; begin < a.n_subbands; begin = end, end = next) {
-        next = end < a.n_subbands ? ends[end] : 0;
+    for (int begin = row, end, left = a.narrow; begin < row + a.n_subbands; begin = end) {
+        end = row + a.tables.ends[begin];
         __syncthreads();
         for (int i = threadIdx.x; i < (end - begin) * LW_BEAM_GROUP / 2; i += block_threads)
-            reinterpret_cast<uint32_t *>(places)[i] = all_places[begin * LW_BEAM_GROUP / 2 + i];
+            reinterpret_cast<uint32_t *>(places)[i] = all_places[static_cast<int64_t>(begin) * LW_BEAM_GROUP / 2 + i];
         load_batch<K>(a, loads[begin], loads[end], first, words);
         __syncthreads();
         for (int s = 0; s < end - begin; s++) {
@@ -293,12 +296,13 @@ __global__ void __launch_bounds__(block_threads, 2) sum_beams(const lw_beam_arra
         const int beam = group * LW_BEAM_GROUP + warp * BEAMS + b;
         if (beam < chunk.beam || beam >= chunk.end)
             continue;
-        const lw_beam_scale scale = a.tables.scales[beam];
+        const double scale = a.tables.scales[beam];
+        const int32_t more = a.more * a.tables.counts[beam];
         Real *const to = static_cast<Real *>(a.beams) + (beam - chunk.beam) * chunk.length + chunk.begin + first;
 #pragma unroll
         for (int r = 0; r < K::PER_WORD * ROWS; r++)
             if (first + 32 * r + lane < chunk.count)
-                to[32 * r + lane] = totals.template number<Real>(b, r, scale);
+                to[32 * r + lane] = totals.template number<Real>(b, r, scale, more);
     }
 }
 

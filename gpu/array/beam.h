@@ -30,16 +30,11 @@ enum lw_beam_kind {
     LW_BEAM_FLOATS, LW_BEAM_DOUBLES,
 };
 
-struct lw_beam_term {
-    int32_t channel, delay;     /* delay less the sum's offset */
-    float weight;
-};
-
 /* A sum of a sub-band: number j of its row is that of the beams with delay `least` at number j of the chunk. */
 struct lw_beam_sum {
     int32_t least, most;        /* least and largest offset; least is rounded down to a multiple of LW_BEAM_ALIGNED */
     int32_t first, last;        /* first and last beam with the sum */
-    int32_t n_terms;
+    int32_t offset;             /* that of the first beam */
 };
 
 /* Words of a sum that some beams of a group need for the first tile: from number `from` of its row to place `at` of shared
@@ -48,18 +43,14 @@ struct lw_beam_load {
     int32_t sum, from, count, at;
 };
 
-/* What becomes of an integer sum: scale x (sum - bias). */
-struct lw_beam_scale {
-    double scale;
-    int32_t bias;
-};
-
 /* Tables in device memory. */
 struct lw_beam_tables {
-    struct lw_beam_term *terms;         /* [n_sums][width] */
+    int32_t *delays;                    /* [n][n_inputs] as in struct lw_shifts */
+    float *weights;                     /* the same; NULL: 1 */
     struct lw_beam_sum *sums;           /* [n_sums] */
     int32_t *begin;                     /* [n_subbands + 1] first sum of a sub-band */
-    struct lw_beam_scale *scales;       /* [n] */
+    double *scales;                     /* [n] factor of integer sums */
+    int32_t *counts;                    /* [n] channels with a weight */
     uint8_t *used;                      /* [n_inputs] whether a channel has a weight in some beam */
     uint16_t *places;                   /* [groups][n_subbands][LW_BEAM_GROUP] place of a beam's sum in shared memory; 0: zeros */
     int32_t *ends;                      /* [groups][n_subbands] end of the sub-bands that are in shared memory together */
@@ -72,7 +63,8 @@ struct lw_beam_array {
     struct lw_beam_tables tables;
     enum lw_beam_kind kind;
     enum lw_precision precision;
-    int n_inputs, n_beams, n_subbands, width, n_sums;
+    int n_inputs, n_beams, n_subbands, width, n_sums, parts;    /* parts: numbers of a sample */
+    int32_t more;                       /* what stored bytes are more than their samples */
     int narrow;                         /* sub-bands whose sums of 16 bits have a sum of 16 bits */
     int before, least, most;            /* numbers before a beam's; offsets of all sums */
     int64_t channel_pitch, sum_pitch;   /* numbers from row to row */

@@ -75,10 +75,13 @@ static int64_t lay_out_tables(const struct lw_op_spec *spec, const struct lw_op_
     const struct lw_shifts *const shifts = spec->ols.beams;
     const int64_t pairs = n_groups(shifts) * shape->n_subbands;
     struct lw_arena arena = {.base = memory};
-    tables->terms = lw_arena_take(&arena, shape->n_sums * shape->width * (int64_t)sizeof *tables->terms);
+    const int64_t table = shifts->n * shifts->n_inputs * (int64_t)sizeof *tables->delays;
+    tables->delays = lw_arena_take(&arena, table);
+    tables->weights = shifts->weights ? lw_arena_take(&arena, table) : NULL;
     tables->sums = lw_arena_take(&arena, shape->n_sums * (int64_t)sizeof *tables->sums);
     tables->begin = lw_arena_take(&arena, (shape->n_subbands + 1) * (int64_t)sizeof *tables->begin);
     tables->scales = lw_arena_take(&arena, shifts->n * (int64_t)sizeof *tables->scales);
+    tables->counts = lw_arena_take(&arena, shifts->n * (int64_t)sizeof *tables->counts);
     tables->used = lw_arena_take(&arena, shifts->n_inputs);
     tables->places = lw_arena_take(&arena, pairs * LW_BEAM_GROUP * (int64_t)sizeof *tables->places);
     tables->ends = lw_arena_take(&arena, pairs * (int64_t)sizeof *tables->ends);
@@ -98,7 +101,8 @@ static struct lw_beam_array array_of(const struct lw_op_spec *spec, const struct
     const int64_t chunk = lw_min64(lw_max64(lw_max64(near, OVERLAPS * outer), 1), length);
     struct lw_beam_array array = {
         .kind = kind, .precision = spec->precision, .n_inputs = (int)shifts->n_inputs, .n_beams = (int)shifts->n,
-        .n_subbands = (int)shape->n_subbands, .width = (int)shape->width, .n_sums = (int)shape->n_sums,
+        .n_subbands = (int)shape->n_subbands, .width = (int)shape->width, .n_sums = (int)shape->n_sums, .parts = (int)parts,
+        .more = spec->input.scalar == LW_INT8 ? 0x80 : 0,
         .narrow = (int)lw_max64(1, LW_BEAMS_MOST_WIDTH / shape->width), .before = (int)(parts * shifts->before),
         .channel_pitch = lw_round_up(length, LW_BEAM_ALIGNED), .chunk = lw_round_up(chunk, tile),
     };
@@ -106,36 +110,43 @@ static struct lw_beam_array array_of(const struct lw_op_spec *spec, const struct
     return array;
 }
 
-/* Parts of a slot's work memory, beside those of the array. */
-struct parts {
-    struct lw_nan_report *found;            /* samples that are not finite */
-    void *inner;
-};
-
-static int64_t lay_out_work(const struct lw_cuda_op_memory *largest, int64_t inner_halo, int64_t inner_bytes, void *memory,
-                            const struct lw_op_spec *spec, struct lw_beam_array *array, struct parts *parts)
+/* Lay out a slot's work memory. @param inner  the operation behind the beams @param found, rest  its report and work memory */
+static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_cuda_op_memory *largest, const struct lw_op *inner,
+                            void *memory, struct lw_beam_array *array, struct lw_nan_report **found, void **rest)
 {
-    const int64_t real = spec->precision == LW_DOUBLE ? sizeof(double) : sizeof(float);
+    const int64_t beam = (inner->plan.halo + largest->count) * (int64_t)lw_type_bytes(lw_op_behind_beams(spec).input);
     struct lw_arena arena = {.base = memory};
     array->channels = lw_arena_take(&arena, array->n_inputs * array->channel_pitch * lw_beam_channel_bytes(array->kind));
     array->sums = lw_arena_take(&arena, array->n_sums * array->sum_pitch * lw_beam_sum_bytes(array->kind));
-    array->beams = lw_arena_take(&arena, largest->n_channels * (inner_halo + largest->count) * numbers_of(spec) * real);
-    parts->found = lw_arena_take(&arena, sizeof *parts->found);
-    parts->inner = lw_arena_take(&arena, inner_bytes);
+    array->beams = lw_arena_take(&arena, largest->n_channels * beam);
+    *found = lw_arena_take(&arena, sizeof **found);
+    *rest = lw_arena_take(&arena, inner->memory.work_bytes);
     return arena.used;
+}
+
+/* Return the operation behind the beams, with the memory that it needs. */
+static struct lw_op inner_of(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                             const struct lw_cuda_op_memory *memory)
+{
+    struct lw_op inner = {
+        .ops = &lw_cuda_op_ols, .device = device, .spec = lw_op_behind_beams(spec), .plan = lw_op_plan_behind_beams(spec, plan),
+        .memory = *memory,
+    };
+    inner.ops->measure(device, &inner.spec, &inner.plan, &inner.memory);
+    return inner;
 }
 
 static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                     struct lw_cuda_op_memory *memory)
 {
-    const struct lw_op_spec inner = lw_op_behind_beams(spec);
-    const struct lw_op_plan behind = lw_op_plan_behind_beams(spec, plan);
+    const struct lw_op inner = inner_of(device, spec, plan, memory);
     struct lw_beam_array array = array_of(spec, plan, memory->count);
-    struct parts parts;
-    lw_cuda_op_ols.measure(device, &inner, &behind, memory);
-    memory->work_bytes = lay_out_work(memory, behind.halo, memory->work_bytes, NULL, spec, &array, &parts);
     const int64_t tables = lay_out_tables(spec, plan, NULL, &array.tables);
-    memory->op_bytes = lw_device_bytes(memory->op_bytes) + lw_device_bytes(tables);
+    struct lw_nan_report *found;
+    void *rest;
+    *memory = inner.memory;
+    memory->work_bytes = lay_out_work(spec, memory, &inner, NULL, &array, &found, &rest);
+    memory->op_bytes = lw_device_bytes(inner.memory.op_bytes) + lw_device_bytes(tables);
     memory->host_bytes += (int64_t)sizeof(struct beams) + tables + lw_beams_bytes(spec->ols.beams, &plan->beams);
 }
 
@@ -143,47 +154,26 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 
 /* What the tables are made from, and where they go: host memory. */
 struct maker {
-    const struct lw_op_spec *spec;
     const struct lw_beams *beams;
     struct lw_beam_array *array;
     int64_t n_loads;
 };
 
-/* List the terms of the sums of a sub-band. */
-static void list_terms(const struct maker *m, int64_t subband)
-{
-    const struct lw_beams_shape *const shape = &m->beams->shape;
-    const struct lw_shifts *const shifts = m->beams->shifts;
-    const int64_t first = subband * shape->width, end = lw_min64(first + shape->width, shifts->n_inputs);
-    for (int32_t i = m->beams->begin[subband]; i < m->beams->begin[subband + 1]; i++) {
-        const int64_t beam = m->beams->beam[i];
-        struct lw_beam_term *const terms = m->array->tables.terms + i * shape->width;
-        struct lw_beam_sum *const sum = &m->array->tables.sums[i];
-        *sum = (struct lw_beam_sum){.least = INT32_MAX, .most = INT32_MIN, .first = INT32_MAX};
-        for (int64_t c = first; c < end; c++)
-            if (lw_shifts_weight(shifts, beam, c) != 0)
-                terms[sum->n_terms++] = (struct lw_beam_term){
-                    .channel = (int32_t)c, .weight = lw_shifts_weight(shifts, beam, c),
-                    .delay = (shifts->delays[beam * shifts->n_inputs + c] - m->beams->delay[beam * shape->n_subbands + subband]) *
-                             (int32_t)numbers_of(m->spec),
-                };
-    }
-}
-
 /* Find which beams need the sums, and with which offsets. */
 static void find_ranges(const struct maker *m)
 {
-    const int64_t n_subbands = m->beams->shape.n_subbands, parts = numbers_of(m->spec);
+    const int64_t n_subbands = m->beams->shape.n_subbands;
     struct lw_beam_array *const array = m->array;
     for (int32_t d = 0; d < array->n_beams; d++)
         for (int64_t at = d * n_subbands; at < (d + 1) * n_subbands; at++) {
             if (m->beams->sum[at] < 0)
                 continue;
             struct lw_beam_sum *const sum = &array->tables.sums[m->beams->sum[at]];
-            const int32_t offset = m->beams->delay[at] * (int32_t)parts, least = offset & ~(LW_BEAM_ALIGNED - 1);
+            const int32_t offset = m->beams->delay[at] * array->parts, least = offset & ~(LW_BEAM_ALIGNED - 1);
+            if (m->beams->beam[m->beams->sum[at]] == d)
+                *sum = (struct lw_beam_sum){.least = least, .most = offset, .first = d, .offset = offset};
             sum->least = least < sum->least ? least : sum->least;
             sum->most = offset > sum->most ? offset : sum->most;
-            sum->first = d < sum->first ? d : sum->first;
             sum->last = d;
             array->least = least < array->least ? least : array->least;
             array->most = offset > array->most ? offset : array->most;
@@ -206,7 +196,7 @@ static int list_needs(const struct maker *m, int64_t group, int64_t subband, str
         int i = n;
         if (sum < 0)
             continue;
-        const int32_t from = m->beams->delay[at] * (int32_t)numbers_of(m->spec) - m->array->tables.sums[sum].least;
+        const int32_t from = m->beams->delay[at] * m->array->parts - m->array->tables.sums[sum].least;
         for (; i > 0 && (needs[i - 1].sum > sum || (needs[i - 1].sum == sum && needs[i - 1].from > from)); i--)
             needs[i] = needs[i - 1];
         needs[i] = (struct need){sum, from, (int32_t)(d - first)};
@@ -257,36 +247,22 @@ static void plan_group(struct maker *m, int64_t group)
     first_load[n_subbands] = (int32_t)m->n_loads;
 }
 
-/* Set what becomes of the beams' sums, and which channels are used. */
-static void list_scales(const struct maker *m)
-{
-    const struct lw_shifts *const shifts = m->beams->shifts;
-    const bool is_more = m->spec->input.scalar == LW_INT8;
-    for (int64_t d = 0; d < shifts->n; d++) {
-        struct lw_beam_scale *const scale = &m->array->tables.scales[d];
-        for (int64_t c = 0; c < shifts->n_inputs; c++) {
-            if (lw_shifts_weight(shifts, d, c) == 0)
-                continue;
-            m->array->tables.used[c] = 1;
-            scale->scale = (double)lw_shifts_weight(shifts, d, c);
-            scale->bias += is_more ? 0x80 : 0;
-        }
-    }
-}
-
 /* Make the tables in host memory. @return  their bytes */
-static int64_t make_tables(const struct lw_op_spec *spec, const struct lw_beams *shared, struct lw_beam_array *array)
+static int64_t make_tables(const struct lw_beams *shared, struct lw_beam_array *array)
 {
-    struct maker m = {.spec = spec, .beams = shared, .array = array};
-    const int64_t n_subbands = shared->shape.n_subbands;
-    memcpy(array->tables.begin, shared->begin, (size_t)(n_subbands + 1) * sizeof *shared->begin);
-    for (int64_t s = 0; s < n_subbands; s++)
-        list_terms(&m, s);
+    const struct lw_shifts *const shifts = shared->shifts;
+    struct lw_beam_tables *const tables = &array->tables;
+    struct maker m = {.beams = shared, .array = array};
+    const size_t n = (size_t)(shifts->n * shifts->n_inputs);
+    memcpy(tables->delays, shifts->delays, n * sizeof *tables->delays);
+    if (shifts->weights)
+        memcpy(tables->weights, shifts->weights, n * sizeof *tables->weights);
+    memcpy(tables->begin, shared->begin, (size_t)(array->n_subbands + 1) * sizeof *tables->begin);
+    lw_beams_list(shifts, tables->scales, tables->counts, tables->used);
     find_ranges(&m);
-    for (int64_t g = 0; g < n_groups(spec->ols.beams); g++)
+    for (int64_t g = 0; g < n_groups(shifts); g++)
         plan_group(&m, g);
-    list_scales(&m);
-    return (char *)(array->tables.loads + m.n_loads) - (char *)array->tables.terms;
+    return (char *)(tables->loads + m.n_loads) - (char *)tables->delays;
 }
 
 static int upload_tables(const struct lw_op *op, struct beams *b, cudaStream_t stream, struct lw_error *err)
@@ -298,7 +274,7 @@ static int upload_tables(const struct lw_op *op, struct beams *b, cudaStream_t s
     int rc = host ? lw_cuda_allocate(most, "tables of beams", &b->memory, err) : LW_ESYSTEM;
     if (rc == LW_OK && !(rc = lw_beams_create(spec->ols.beams, &op->plan.beams, &shared, err))) {
         lay_out_tables(spec, &op->plan, host, &b->array.tables);
-        const int64_t bytes = make_tables(spec, shared, &b->array);
+        const int64_t bytes = make_tables(shared, &b->array);
         rc = lw_cuda_upload(b->memory, host, bytes, stream, "copying the tables of beams to the device", err);
         lay_out_tables(spec, &op->plan, b->memory, &b->array.tables);
     }
@@ -313,11 +289,8 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
     if (!b)
         return LW_ESYSTEM;
     b->array = array_of(&op->spec, &op->plan, op->memory.count);
-    b->inner = (struct lw_op){
-        .ops = &lw_cuda_op_ols, .device = op->device, .spec = lw_op_behind_beams(&op->spec),
-        .plan = lw_op_plan_behind_beams(&op->spec, &op->plan), .memory = op->memory, .threads = op->threads,
-    };
-    b->inner.ops->measure(op->device, &b->inner.spec, &b->inner.plan, &b->inner.memory);
+    b->inner = inner_of(op->device, &op->spec, &op->plan, &op->memory);
+    b->inner.threads = op->threads;
     const int rc = upload_tables(op, b, stream, err);
     return rc ? rc : b->inner.ops->create(&b->inner, stream, err);
 }
@@ -341,57 +314,55 @@ static void destroy(struct lw_op *op)
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------------- */
 
-/* Find the parts of a slot's work memory. @return  the block of the operation behind the beams */
-static struct lw_cuda_op_block behind(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_beam_array *array,
-                                      struct parts *parts)
+/* A block: where its beams are summed, and the block of the operation behind them. */
+struct formed {
+    struct lw_beam_array array;
+    struct lw_nan_report *found;            /* device: samples that are not finite */
+    struct lw_cuda_op_block inner;
+};
+
+static struct formed formed_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
     const struct beams *const b = op->state;
-    struct lw_cuda_op_block inner = *work;
-    *array = b->array;
-    lay_out_work(&op->memory, b->inner.plan.halo, b->inner.memory.work_bytes, work->work, &op->spec, array, parts);
-    inner.input = array->beams;
-    inner.work = parts->inner;
-    return inner;
-}
-
-/* Put the counts of samples that are not finite in place of those of beams. */
-static int report(const struct parts *parts, const struct lw_cuda_op_block *work, struct lw_error *err)
-{
-    const size_t bytes = sizeof *parts->found - offsetof(struct lw_nan_report, n_own);
-    return lw_cuda_check(cudaMemcpyAsync(&work->report->n_own, &parts->found->n_own, bytes, cudaMemcpyDeviceToDevice, work->stream),
-                         "counting samples that are not a number", err);
+    struct formed formed = {.array = b->array, .inner = *work};
+    lay_out_work(&op->spec, &op->memory, &b->inner, work->work, &formed.array, &formed.found, &formed.inner.work);
+    formed.inner.input = formed.array.beams;
+    return formed;
 }
 
 /* Enqueue the sums of a block's beams. Blocks of other beams have the same samples; the one with the first beam counts them. */
-static int form(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_beam_array *array,
-                const struct parts *parts, struct lw_error *err)
+static int form(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct formed *formed, struct lw_error *err)
 {
     const struct lw_block *const block = &work->block;
     const int64_t halo = ((const struct beams *)op->state)->inner.plan.halo;
     const struct lw_beam_input input = {
         .samples = work->input, .type = op->spec.input, .is_slow = op->spec.layout == LW_TIME_SLOW,
         .zeroes = op->spec.nan == LW_NAN_ZERO, .n_samples = op->plan.halo + block->count, .own = op->plan.halo,
-        .n_own = block->channel == 0 ? block->count : 0, .report = parts->found,
+        .n_own = block->channel == 0 ? block->count : 0, .report = formed->found,
     };
-    cudaError_t status = cudaMemsetAsync(parts->found, 0, sizeof *parts->found, work->stream);
+    cudaError_t status = cudaMemsetAsync(formed->found, 0, sizeof *formed->found, work->stream);
     if (status == cudaSuccess)
-        status = lw_beam_load_channels(array, &input, work->stream);
+        status = lw_beam_load_channels(&formed->array, &input, work->stream);
     if (status == cudaSuccess)
-        status = lw_beam_make(array, (int)block->channel, (int)block->n_channels, numbers_of(&op->spec) * (halo + block->count),
-                              work->stream);
+        status = lw_beam_make(&formed->array, (int)block->channel, (int)block->n_channels,
+                              numbers_of(&op->spec) * (halo + block->count), work->stream);
     return lw_cuda_check(status, "summing the channels of a block", err);
+}
+
+/* Put the counts of samples that are not finite in place of those of beams. @param rc  what has been enqueued before */
+static int report(const struct formed *formed, const struct lw_cuda_op_block *work, int rc, struct lw_error *err)
+{
+    const size_t bytes = sizeof *formed->found - offsetof(struct lw_nan_report, n_own);
+    return rc ? rc : lw_cuda_check(cudaMemcpyAsync(&work->report->n_own, &formed->found->n_own, bytes, cudaMemcpyDeviceToDevice,
+                                                   work->stream), "counting samples that are not a number", err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     struct beams *const b = op->state;
-    struct lw_beam_array array;
-    struct parts parts;
-    const struct lw_cuda_op_block inner = behind(op, work, &array, &parts);
-    int rc;
-    if ((rc = form(op, work, &array, &parts, err)) || (rc = b->inner.ops->enqueue(&b->inner, &inner, err)))
-        return rc;
-    return report(&parts, work, err);
+    const struct formed formed = formed_of(op, work);
+    const int rc = form(op, work, &formed, err);
+    return report(&formed, work, rc ? rc : b->inner.ops->enqueue(&b->inner, &formed.inner, err), err);
 }
 
 static bool must_repeat(const struct lw_op *op, const struct lw_block *block, const struct lw_nan_report *found)
@@ -400,34 +371,27 @@ static bool must_repeat(const struct lw_op *op, const struct lw_block *block, co
     return b->inner.ops->must_repeat(&b->inner, block, found);
 }
 
-/* The beams are still in the slot's work memory. */
+/* The beams are still in the slot's work memory, here and below. */
 static int repeat(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     struct beams *const b = op->state;
-    struct lw_beam_array array;
-    struct parts parts;
-    const struct lw_cuda_op_block inner = behind(op, work, &array, &parts);
-    const int rc = b->inner.ops->repeat(&b->inner, &inner, err);
-    return rc ? rc : report(&parts, work, err);
+    const struct formed formed = formed_of(op, work);
+    return report(&formed, work, b->inner.ops->repeat(&b->inner, &formed.inner, err), err);
 }
 
 static int again(struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, struct lw_error *err)
 {
     struct beams *const b = op->state;
-    struct lw_beam_array array;
-    struct parts parts;
-    const struct lw_cuda_op_block inner = behind(op, work, &array, &parts);
-    return b->inner.ops->again(&b->inner, &inner, part, err);
+    const struct formed formed = formed_of(op, work);
+    return b->inner.ops->again(&b->inner, &formed.inner, part, err);
 }
 
 static int join_best(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t n, const void *values,
                      const int32_t *filters, struct lw_error *err)
 {
     const struct beams *const b = op->state;
-    struct lw_beam_array array;
-    struct parts parts;
-    const struct lw_cuda_op_block inner = behind(op, work, &array, &parts);
-    return b->inner.ops->join_best(&b->inner, &inner, first, n, values, filters, err);
+    const struct formed formed = formed_of(op, work);
+    return b->inner.ops->join_best(&b->inner, &formed.inner, first, n, values, filters, err);
 }
 
 const struct lw_cuda_op_ops lw_cuda_op_beams = {

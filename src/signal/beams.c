@@ -48,6 +48,18 @@ bool lw_beams_are_plain(const struct lw_shifts *shifts)
     return true;
 }
 
+void lw_beams_list(const struct lw_shifts *shifts, double *scales, int32_t *counts, uint8_t *used)
+{
+    for (int64_t i = 0; i < shifts->n * shifts->n_inputs; i++) {
+        const int64_t d = i / shifts->n_inputs;
+        if (lw_shifts_weight(shifts, 0, i) == 0)
+            continue;
+        scales[d] = (double)lw_shifts_weight(shifts, 0, i);
+        counts[d]++;
+        used[i % shifts->n_inputs] = 1;
+    }
+}
+
 static int64_t delay_of(const struct lw_shifts *shifts, int64_t beam, int64_t channel)
 {
     return shifts->delays[beam * shifts->n_inputs + channel];

@@ -24,4 +24,10 @@ int lw_beams_choose_by(const struct lw_shifts *shifts, const struct lw_beams_cos
 /** Return whether the channels' weights are all equal in each beam, or 0. Sums of integers are exact then. */
 bool lw_beams_are_plain(const struct lw_shifts *shifts);
 
+/** List the beams' weights.
+ * @param scales  [n] set to the last weight of a beam
+ * @param counts  [n] set to the channels of a beam that have a weight
+ * @param used    [n_inputs] marked if a channel has a weight in some beam; 0 before */
+void lw_beams_list(const struct lw_shifts *shifts, double *scales, int32_t *counts, uint8_t *used);
+
 LW_C_END

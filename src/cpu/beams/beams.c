@@ -1,6 +1,7 @@
 #include "cpu/beams/beams.h"
 
 #include "engine/beams.h"
+#include "signal/beams_costs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,17 +97,10 @@ static void take_weights(struct lw_cpu_beams *b)
 {
     const struct lw_shifts *const shifts = b->spec.ols.beams;
     const int32_t half = lw_scalar_is_signed(b->spec.input.scalar) ? 0 : lw_scalar_bytes(b->spec.input.scalar) == 1 ? 0x80 : 0x8000;
+    lw_beams_list(shifts, b->scales, b->biases, b->used);
     for (int64_t d = 0; d < shifts->n; d++) {
-        b->scales[d] = 1;
-        for (int64_t c = 0; c < shifts->n_inputs; c++) {
-            const float weight = lw_shifts_weight(shifts, d, c);
-            if (weight == 0)
-                continue;
-            b->used[c] = 1;
-            b->biases[d] += half;
-            if (b->sizes.is_plain)
-                b->scales[d] = (double)weight;
-        }
+        b->scales[d] = b->sizes.is_plain ? b->scales[d] : 1;
+        b->biases[d] *= half;
     }
 }
 
