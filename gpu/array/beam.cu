@@ -262,7 +262,7 @@ __global__ void __launch_bounds__(block_threads, 2) sum_beams(const lw_beam_arra
     Word *const words = reinterpret_cast<Word *>(memory);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.x / n_groups * K::TILE;
     const int group = chunk.beam / LW_BEAM_GROUP + blockIdx.x % n_groups;
-    const int row = group * a.n_subbands;               /* of tables by group and sub-band */
+    const int row = group * a.n_subbands;               /* row of tables by group and sub-band */
     const int32_t *const loads = a.tables.first_load + group;
     const uint32_t *const all_places = reinterpret_cast<const uint32_t *>(a.tables.places);
     Totals<K> totals = {};

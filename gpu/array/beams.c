@@ -23,7 +23,7 @@
 /* The unit is an addition of two numbers in a word, ADDITION seconds on an H100; other kinds take a word for each number. */
 static const struct lw_beams_costs costs = {
     .load = 40, .add = 3, .sum = 12, .back = 4, .store = 40, .far = 1, .near_samples = INT64_MAX, .group = LW_BEAM_GROUP,
-    .tile = 2 * LW_BEAM_WORDS,
+    .tile = 2 * LW_BEAM_WORDS, .looks = 128,
 };
 #define ADDITION 1e-13
 

@@ -140,9 +140,9 @@ static void count(struct entry *e, int64_t group, int64_t delay, const struct sp
 }
 
 /* Survey the patterns of all beams in sub-bands of a width.
- * @param most_sums    the survey ends when it has more sums
+ * @param step         survey one in so many sub-bands, and multiply their sums
  * @param first_beams  [n][sub-bands] set to the first beam with the same pattern, -1: no channel has a weight; NULL: not wanted */
-static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, double most_sums, struct space *space,
+static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, int64_t step, struct space *space,
                                int32_t *first_beams)
 {
     const int64_t n_subbands = lw_divide_up(shifts->n_inputs, width), n_groups = lw_divide_up(shifts->n, space->group);
@@ -150,7 +150,7 @@ static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, do
     int64_t least = 0, most = 0;
     memset(space->sums, 0, (size_t)n_groups * sizeof *space->sums);
     memset(space->samples, 0, (size_t)n_groups * sizeof *space->samples);
-    for (int64_t s = 0; s < n_subbands && (double)survey.n_sums <= most_sums; s++) {
+    for (int64_t s = step / 2; s < n_subbands; s += step) {
         const int64_t begin = s * width, end = lw_min64(begin + width, shifts->n_inputs);
         space->stamp++;
         for (int64_t d = 0; d < shifts->n; d++) {
@@ -173,9 +173,10 @@ static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, do
         }
     }
     survey.inner = most - least;
+    survey.n_sums *= step;
     for (int64_t g = 0; g < n_groups; g++) {
-        const int64_t samples = space->sums[g] * space->tile + space->samples[g];
-        survey.all_group_sums += space->sums[g];
+        const int64_t samples = step * (space->sums[g] * space->tile + space->samples[g]);
+        survey.all_group_sums += step * space->sums[g];
         survey.all_group_samples += samples;
         survey.group_sums = lw_max64(survey.group_sums, space->sums[g]);
         survey.group_samples = lw_max64(survey.group_samples, samples);
@@ -239,7 +240,6 @@ static struct lw_beams_shape shape_of(const struct lw_shifts *shifts, const stru
     return shape;
 }
 
-/* A survey ends when the sums of its width alone cost more than the best width, if there is no stage 2. */
 int lw_beams_choose_by(const struct lw_shifts *shifts, const struct lw_beams_costs *costs, struct lw_beams_shape *out,
                        struct lw_error *err)
 {
@@ -248,13 +248,18 @@ int lw_beams_choose_by(const struct lw_shifts *shifts, const struct lw_beams_cos
     const int rc = open_space(shifts, costs->group, costs->tile, &space, err);
     out->additions = INFINITY;
     for (int i = 0; rc == LW_OK && i < N_WIDTHS; i++) {
-        const double most = costs->has_bands ? INFINITY : out->additions / (costs->add * widths[i] + costs->sum);
-        surveys[i] = survey_of(shifts, widths[i], most, &space, NULL);
+        const int64_t most = lw_divide_up(shifts->n_inputs, widths[i]), some = shifts->n_inputs / lw_max64(1, costs->looks);
+        const int64_t step = costs->has_bands ? 1 : lw_max64(1, lw_min64(most, some));
+        surveys[i] = survey_of(shifts, widths[i], step, &space, NULL);
         for (int j = costs->has_bands ? 0 : i; j <= i; j++) {
             const struct lw_beams_shape shape = shape_of(shifts, costs, widths[j], widths[i], &surveys[j], &surveys[i]);
             if (widths[i] % widths[j] == 0 && shape.additions < out->additions)
                 *out = shape;
         }
+    }
+    if (rc == LW_OK && !costs->has_bands) {
+        const struct survey whole = survey_of(shifts, out->width, 1, &space, NULL);
+        *out = shape_of(shifts, costs, (int)out->width, (int)out->width, &whole, &whole);
     }
     close_space(&space);
     return rc;
@@ -330,9 +335,9 @@ int lw_beams_create(const struct lw_shifts *shifts, const struct lw_beams_shape 
     const bool is_whole = beams->sum && beams->delay && (beams->first || shape->per_band == 1) && beams->beam && beams->begin;
     const int rc = is_whole ? open_space(shifts, LW_BEAMS_GROUP, LW_BEAMS_TILE, &space, err) : LW_ESYSTEM;
     if (rc == LW_OK) {
-        survey_of(shifts, shape->width, INFINITY, &space, beams->sum);
+        survey_of(shifts, shape->width, 1, &space, beams->sum);
         if (beams->first)
-            survey_of(shifts, shape->width * shape->per_band, INFINITY, &space, beams->first);
+            survey_of(shifts, shape->width * shape->per_band, 1, &space, beams->first);
         number(beams);
     }
     close_space(&space);

@@ -15,6 +15,7 @@ struct lw_beams_costs {
     int64_t near_samples;               /* samples of sums that stay in these */
     int64_t group, tile;                /* beams that fetch sums of sub-bands together; outputs of a tile */
     bool has_bands;                     /* the engine makes stage 2 */
+    int64_t looks;                      /* channels that the choice of a width looks at, about, if there is no stage 2 */
 };
 
 /** Choose the widths with the fewest additions; lw_beams_choose does so with the costs of the CPU engine. LW_ESYSTEM. */

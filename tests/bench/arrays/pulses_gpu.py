@@ -1,5 +1,5 @@
-"""Whole runs of a single-pulse search on a GPU, from a filterbank to a table of peaks: 8-bit samples of 64 us in 1024 channels, trials
-of dispersion measures, boxcars 1 to 64. Prints seconds of each run, and the times that the observation is as long.
+"""Whole runs of a single-pulse search on a GPU, from a filterbank to a table of peaks: 8-bit samples of 64 us in 1024 channels,
+trials of dispersion measures, boxcars 1 to 64. Prints seconds of each run, and the times that the observation is as long.
 
     python pulses_gpu.py LAPWING FOLDER [SAMPLES [TRIALS [REPEATS [ENGINE]]]]
 
@@ -89,7 +89,9 @@ def run(name, delays, *options):
     with h5py.File(result) as file:
         peaks = file["peaks"][...]
     best = peaks[numpy.argmax(peaks["snr"])] if len(peaks) else None
-    found = "" if best is None else f"DM {best['dm']:.1f}, {best['time']:.4f} s, boxcar {2 ** best['filter']}, snr {best['snr']:.1f}"
+    found = ""
+    if best is not None:
+        found = f"DM {best['dm']:.1f}, {best['time']:.4f} s, boxcar {2 ** best['filter']}, snr {best['snr']:.1f}"
     median = sorted(times)[len(times) // 2]
     print(f"{name:44} {median:7.3f} s ({min(times):.3f} to {max(times):.3f}) {n_samples * SAMPLE / median:7.1f} x {len(peaks):7} "
           f"peaks; strongest {found}", flush=True)
@@ -100,8 +102,8 @@ begin = time.perf_counter()
 if not os.path.exists(path("alone.h5")):
     write_data()
     write_delays()
-print(f"{n_samples} samples, {n_samples * SAMPLE:.1f} s of observation, {n_trials} trials; made in {time.perf_counter() - begin:.1f} s; "
-      f"the pulse begins at {n_samples // 3 * SAMPLE:.4f} s", flush=True)
+print(f"{n_samples} samples, {n_samples * SAMPLE:.1f} s of observation, {n_trials} trials; made in "
+      f"{time.perf_counter() - begin:.1f} s; the pulse begins at {n_samples // 3 * SAMPLE:.4f} s", flush=True)
 widths = "1,2,4,8,16,32,64"
 known = ("--noise", "energy", "--threshold", f"{8 * SIGMA:.6g}")
 for delays in ("subbands.h5", "alone.h5"):
