@@ -35,19 +35,12 @@ template <class With> static auto with_kind(enum lw_beam_kind kind, With with)
     }
 }
 
-int64_t lw_beam_channel_bytes(enum lw_beam_kind kind)
+struct lw_beam_sizes lw_beam_sizes_of(enum lw_beam_kind kind)
 {
-    return with_kind(kind, [](auto k) { return static_cast<int64_t>(sizeof(typename decltype(k)::Channel)); });
-}
-
-int64_t lw_beam_sum_bytes(enum lw_beam_kind kind)
-{
-    return with_kind(kind, [](auto k) { return static_cast<int64_t>(sizeof(typename decltype(k)::Sum)); });
-}
-
-int lw_beam_tile(enum lw_beam_kind kind)
-{
-    return with_kind(kind, [](auto k) { return decltype(k)::TILE; });
+    return with_kind(kind, [](auto k) {
+        using K = decltype(k);
+        return lw_beam_sizes{sizeof(typename K::Channel), sizeof(typename K::Sum), sizeof(typename K::Word), K::TILE};
+    });
 }
 
 /* Four numbers, which are loaded and stored together. */
@@ -153,12 +146,15 @@ template <class Channel> LW_DEVICE Four<Channel> four_of(const Channel *channel,
     return x;
 }
 
+/* Return the least number at which a sum may begin. */
+__host__ LW_DEVICE int least_of(const lw_beam_array &a) { return -a.before & ~(LW_BEAM_ALIGNED - 1); }
+
 template <class K> __global__ void __launch_bounds__(block_threads) sum_subbands(const lw_beam_array a, const Chunk chunk)
 {
     using Channel = typename K::Channel;
     using Sum = typename K::Sum;
     const int subband = blockIdx.x % a.n_subbands;
-    const int at = a.least + (blockIdx.x / a.n_subbands * block_threads + threadIdx.x) * 4;
+    const int at = least_of(a) + (blockIdx.x / a.n_subbands * block_threads + threadIdx.x) * 4;
     const int64_t first = chunk.begin + a.before + at;
     for (int i = a.tables.begin[subband]; i < a.tables.begin[subband + 1]; i++) {
         const lw_beam_sum sum = a.tables.sums[i];
@@ -309,7 +305,7 @@ __global__ void __launch_bounds__(block_threads, 2) sum_beams(const lw_beam_arra
 /* Enqueue the sums of sub-bands of a chunk, then the beams. */
 template <class K, class Real> static cudaError_t make_chunk(const lw_beam_array &a, const Chunk &chunk, cudaStream_t stream)
 {
-    const int64_t span = static_cast<int64_t>(a.most) - a.least + chunk.count;
+    const int64_t span = static_cast<int64_t>(a.after) - least_of(a) + chunk.count;
     const int64_t pieces = (span + 4 * block_threads - 1) / (4 * block_threads);
     sum_subbands<K><<<static_cast<unsigned>(pieces * a.n_subbands), block_threads, 0, stream>>>(a, chunk);
     const int n_groups = (chunk.end - 1) / LW_BEAM_GROUP - chunk.beam / LW_BEAM_GROUP + 1;

@@ -43,6 +43,11 @@ struct lw_beam_load {
     int32_t sum, from, count, at;
 };
 
+/* Bytes of a number of a channel and of a sum, and of a word; numbers of a beam in a tile. */
+struct lw_beam_sizes {
+    int64_t channel, sum, word, tile;
+};
+
 /* Tables in device memory. */
 struct lw_beam_tables {
     int32_t *delays;                    /* [n][n_inputs] as in struct lw_shifts */
@@ -62,11 +67,12 @@ struct lw_beam_tables {
 struct lw_beam_array {
     struct lw_beam_tables tables;
     enum lw_beam_kind kind;
+    struct lw_beam_sizes sizes;
     enum lw_precision precision;
     int n_inputs, n_beams, n_subbands, width, n_sums, parts;    /* parts: numbers of a sample */
     int32_t more;                       /* what stored bytes are more than their samples */
     int narrow;                         /* sub-bands whose sums of 16 bits have a sum of 16 bits */
-    int before, least, most;            /* numbers before a beam's; offsets of all sums */
+    int before, after;                  /* numbers before and after its own that a beam needs */
     int64_t channel_pitch, sum_pitch;   /* numbers from row to row */
     int64_t chunk;                      /* numbers of a chunk */
     void *channels, *sums, *beams;
@@ -82,12 +88,7 @@ struct lw_beam_input {
     struct lw_nan_report *report;
 };
 
-/** Return the bytes of a channel's number and of a sum's. */
-int64_t lw_beam_channel_bytes(enum lw_beam_kind kind);
-int64_t lw_beam_sum_bytes(enum lw_beam_kind kind);
-
-/** Return the numbers of a beam in a tile. */
-int lw_beam_tile(enum lw_beam_kind kind);
+struct lw_beam_sizes lw_beam_sizes_of(enum lw_beam_kind kind);
 
 /** Enqueue the conversion of a block's input to channels. */
 cudaError_t lw_beam_load_channels(const struct lw_beam_array *array, const struct lw_beam_input *input, cudaStream_t stream);

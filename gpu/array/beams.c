@@ -97,14 +97,16 @@ static struct lw_beam_array array_of(const struct lw_op_spec *spec, const struct
     const struct lw_shifts *const shifts = spec->ols.beams;
     const int64_t parts = numbers_of(spec), outer = parts * shape->outer, length = parts * (plan->halo + count);
     const enum lw_beam_kind kind = kind_of(spec);
-    const int64_t near = SUMS_BYTES / (lw_max64(1, shape->n_sums) * lw_beam_sum_bytes(kind)) - outer, tile = lw_beam_tile(kind);
+    const struct lw_beam_sizes sizes = lw_beam_sizes_of(kind);
+    const int64_t near = SUMS_BYTES / (lw_max64(1, shape->n_sums) * sizes.sum) - outer;
     const int64_t chunk = lw_min64(lw_max64(lw_max64(near, OVERLAPS * outer), 1), length);
     struct lw_beam_array array = {
         .kind = kind, .precision = spec->precision, .n_inputs = (int)shifts->n_inputs, .n_beams = (int)shifts->n,
         .n_subbands = (int)shape->n_subbands, .width = (int)shape->width, .n_sums = (int)shape->n_sums, .parts = (int)parts,
         .more = spec->input.scalar == LW_INT8 ? 0x80 : 0,
         .narrow = (int)lw_max64(1, LW_BEAMS_MOST_WIDTH / shape->width), .before = (int)(parts * shifts->before),
-        .channel_pitch = lw_round_up(length, LW_BEAM_ALIGNED), .chunk = lw_round_up(chunk, tile),
+        .after = (int)(parts * shifts->after), .sizes = sizes,
+        .channel_pitch = lw_round_up(length, LW_BEAM_ALIGNED), .chunk = lw_round_up(chunk, sizes.tile),
     };
     array.sum_pitch = lw_round_up(array.chunk + outer, LW_BEAM_ALIGNED) + 2 * LW_BEAM_ALIGNED;
     return array;
@@ -116,8 +118,8 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_cuda_
 {
     const int64_t beam = (inner->plan.halo + largest->count) * (int64_t)lw_type_bytes(lw_op_behind_beams(spec).input);
     struct lw_arena arena = {.base = memory};
-    array->channels = lw_arena_take(&arena, array->n_inputs * array->channel_pitch * lw_beam_channel_bytes(array->kind));
-    array->sums = lw_arena_take(&arena, array->n_sums * array->sum_pitch * lw_beam_sum_bytes(array->kind));
+    array->channels = lw_arena_take(&arena, array->n_inputs * array->channel_pitch * array->sizes.channel);
+    array->sums = lw_arena_take(&arena, array->n_sums * array->sum_pitch * array->sizes.sum);
     array->beams = lw_arena_take(&arena, largest->n_channels * beam);
     *found = lw_arena_take(&arena, sizeof **found);
     *rest = lw_arena_take(&arena, inner->memory.work_bytes);
@@ -175,8 +177,6 @@ static void find_ranges(const struct maker *m)
             sum->least = least < sum->least ? least : sum->least;
             sum->most = offset > sum->most ? offset : sum->most;
             sum->last = d;
-            array->least = least < array->least ? least : array->least;
-            array->most = offset > array->most ? offset : array->most;
         }
 }
 
@@ -232,14 +232,13 @@ static int32_t place(struct maker *m, int64_t group, int64_t subband, int64_t fi
 static void plan_group(struct maker *m, int64_t group)
 {
     const int64_t n_subbands = m->beams->shape.n_subbands;
-    const int64_t word = m->array->kind == LW_BEAM_DOUBLES ? sizeof(double) : sizeof(float);
     int32_t *const ends = m->array->tables.ends + group * n_subbands;
     int32_t *const first_load = m->array->tables.first_load + group * (n_subbands + 1);
     int32_t at = LW_BEAM_WORDS;
     for (int64_t s = 0, begin = 0; s < n_subbands; s++) {
         first_load[s] = (int32_t)m->n_loads;
         const int32_t end = place(m, group, s, first_load[s], at);
-        const bool is_full = end * word > LW_BEAM_BYTES || s - begin == LW_BEAM_SUBBANDS;
+        const bool is_full = end * m->array->sizes.word > LW_BEAM_BYTES || s - begin == LW_BEAM_SUBBANDS;
         begin = is_full ? s : begin;
         at = is_full ? place(m, group, s, first_load[s], LW_BEAM_WORDS) : end;
         ends[begin] = (int32_t)(s + 1);
