@@ -298,15 +298,15 @@ static int choose(struct clip *clip, const struct lw_plan_spec *spec, const stru
     return LW_OK;
 }
 
-/* A pass has 1/SHARE of the memory, or as much as the rounds take. */
-enum { SHARE = 16 };
+/* Parts of the memory that a pass has at least; it has as much as the rounds take, too. */
+enum { HOST_PART = 16, DEVICE_PART = 4 };
 
 struct lw_bytes lw_noise_clip_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan)
 {
     struct clip clip = clip_of(spec->job, spec->engine, plan, lw_comm_size(spec->comm), spec->n_io_threads);
     struct lw_plan shared = *plan;
-    shared.bytes.engine = shared.bytes.pinned = plan->limits.host / SHARE;
-    shared.bytes.device = plan->limits.device / SHARE;
+    shared.bytes.engine = shared.bytes.pinned = plan->limits.host / HOST_PART;
+    shared.bytes.device = plan->limits.device / DEVICE_PART;
     return choose(&clip, spec, &shared, 0, NULL) ? (struct lw_bytes){0}
                                                 : bytes_of(&clip, spec->reader, spec->map, spec->mask, plan);
 }
