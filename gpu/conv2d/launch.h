@@ -104,13 +104,12 @@ int64_t lw_conv2d_spectrum_setup_bytes(const struct lw_conv2d_grid *grid, int64_
 
 struct lw_conv2d_tile {
     int rows, columns;                  /* pixels */
+    int shared_bytes;                   /* a block's */
+    int bank_bytes;                     /* that of one that takes several kernels (bank.cuh); 0: none does */
 };
 
 /** Return the list of compiled tiles for the precision and for real or complex pixels; a tile of 0 x 0 ends it. */
 const struct lw_conv2d_tile *lw_conv2d_tile_shapes(enum lw_precision precision, bool is_complex);
-
-/** Return the shared bytes of a block that works on a tile of this size. */
-int lw_conv2d_tile_shared_bytes(enum lw_precision precision, int rows, int columns);
 
 /** Return the device bytes of the kernel's spectrum and the tables. */
 int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns);
@@ -122,9 +121,6 @@ int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns)
  * @param setup  lw_conv2d_spectrum_setup_bytes, device, until the work queued on `stream` has finished */
 cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const struct lw_conv2d_spec *c,
                                    const double *taps, void *setup, void *bank, cudaStream_t stream);
-
-/** Return the shared bytes of a block that transforms a tile once for several kernels (bank.cuh); 0: no block does. */
-int lw_conv2d_tile_bank_bytes(enum lw_precision precision, int rows, int columns);
 
 enum { LW_CONV2D_MOST_AT_A_TIME = 8 };
 
@@ -139,7 +135,7 @@ struct lw_conv2d_spectra {
 
 struct lw_conv2d_search;
 
-/** Convolve a block by tiles; only tiles with lw_conv2d_tile_bank_bytes take more than one kernel.
+/** Convolve a block by tiles; only tiles with bank_bytes take more than one kernel.
  * @param search  for those tiles: search the outputs, and store them if the block has an output. `image` and `errors` are not used,
  *                and the pixels that are not finite still count as zero. NULL: store the outputs */
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,

@@ -37,8 +37,9 @@ template <int E_> struct Lone {
     using C = float2;
     static constexpr int E = E_, R = 4 * E, COLUMNS = 256, REGION = 4 * COLUMNS, T = 512, WARPS = T / 32;
     static constexpr int POINTS = E * REGION;
-    /* Tables behind the points: exp(-2 pi i l / 256), then exp(-2 pi i n (k1 + 3/4) / R) for n = 0 .. 3 of each k1. */
-    static constexpr int DOWN = COLUMNS, TABLES = COLUMNS + 4 * E;
+    /* Tables behind the points: exp(-2 pi i (l << n) / 256) for l = 0 .. 31 of n = 0, 1, 2, then exp(-2 pi i n (k1 + 3/4) / R) for
+     * n = 0 .. 3 of each k1. */
+    static constexpr int DOWN = 3 * 32, TABLES = DOWN + 4 * E;
     static constexpr int REDUCE = (POINTS + TABLES) * (int)sizeof(C);       /* bytes before the array of the warps' maxima */
     static constexpr int SHARED_BYTES = REDUCE + WARPS * (int)sizeof(int);
 
@@ -52,7 +53,7 @@ template <int E_> struct Lone {
     __device__ static double2 table(const KernelSpectrum &s, int i)
     {
         if (i < DOWN)
-            return s.column_roots[i];
+            return s.column_roots[i % 32 << i / 32];
         const int k1 = (i - DOWN) / 4, n = (i - DOWN) % 4;
         return s.row_roots[n * (4 * k1 + 3) % (4 * R)];
     }
@@ -103,28 +104,26 @@ template <int E> LW_DEVICE void weigh_right_angle(float2 (&v)[E])
         v[m] = product(v[m], right_angle_weight<E>(m));
 }
 
-/* Exchange within a warp: value i of thread q becomes value q of thread i. */
-LW_DEVICE void transpose_in_warp(float2 (&v)[32], float2 *region, int lane)
+/* Exchange within a warp: value i of thread q becomes value q of thread i. Places of pairs differ in bits 4 to 6 alone. */
+LW_DEVICE void transpose_in_warp(float2 (&v)[32], float2 *shared, int region, int lane)
 {
-    unsigned char *const memory = (unsigned char *)region;
+    unsigned char *const memory = (unsigned char *)shared;
+    const int row = region * (int)sizeof(float2) + lane * 256 + lane % 8 * 16;
+    const int column = region * (int)sizeof(float2) + lane / 2 * 16 + lane % 2 * 8;
     __syncwarp();
 #pragma unroll
-    for (int b = 0; b < 8; ++b) {
-        unsigned char *const row = memory + lane * 256 + ((b ^ lane % 8) << 4);
+    for (int b = 0; b < 8; ++b)
 #pragma unroll
         for (int a = 0; a < 2; ++a) {
             const int j = 2 * (8 * a + b);
-            *(float4 *)(row + a * 128) = make_float4(v[j].x, v[j].y, v[j + 1].x, v[j + 1].y);
+            *(float4 *)(memory + (row ^ b * 16) + a * 128) = make_float4(v[j].x, v[j].y, v[j + 1].x, v[j + 1].y);
         }
-    }
     __syncwarp();
 #pragma unroll
-    for (int b = 0; b < 8; ++b) {
-        const unsigned char *const column = memory + ((lane / 2 ^ b) << 4) + lane % 2 * 8;
+    for (int b = 0; b < 8; ++b)
 #pragma unroll
         for (int a = 0; a < 4; ++a)
-            v[8 * a + b] = *(const float2 *)(column + (8 * a + b) * 256);
-    }
+            v[8 * a + b] = *(const float2 *)(memory + (column ^ b * 16) + (8 * a + b) * 256);
     __syncwarp();
 }
 
@@ -161,11 +160,11 @@ template <class F> LW_DEVICE void lone_region_forward(float2 (&v)[32], float2 *s
     const float2 below[2] = {down[1], down[2]};
     dft_each<4, 8, 8, 1, true>(v, below);
     dft_each<8, 1, 4, 8, false>(v, (const float2 *)nullptr);
-    transpose_in_warp(v, region, lane);
+    transpose_in_warp(v, shared, k1 * F::REGION, lane);
     fetch_region(spectrum + k1 * (F::REGION / 2), region, lane);
 #pragma unroll
     for (int l = 0; l < 5; ++l)
-        across[l] = roots[lane % 8 << l];
+        across[l] = roots[(l < 2 ? l : 2) * 32 + (lane % 8 << (l < 2 ? 0 : l - 2))];
     dft<32, true>(v, across);
 }
 
@@ -176,10 +175,10 @@ template <class F> LW_DEVICE void lone_region_back(float2 (&v)[32], float2 *shar
     const float2 *const roots = shared + F::POINTS, *const down = roots + F::DOWN + 4 * k1;
     float2 across[3];
     dft<32, false, true>(v, (const float2 *)nullptr);
-    transpose_in_warp(v, region, lane);
+    transpose_in_warp(v, shared, k1 * F::REGION, lane);
 #pragma unroll
     for (int l = 0; l < 3; ++l)
-        across[l] = roots[lane << l];
+        across[l] = roots[l * 32 + lane];
     dft_each<8, 1, 4, 8, true>(v, across);
     dft_each<4, 8, 8, 1, false>(v, (const float2 *)nullptr);
 #pragma unroll
@@ -293,15 +292,18 @@ template <int E> LW_DEVICE float lone_scale(float2 (&v)[E], const LoneScale &sca
     return largest;
 }
 
-/* Step 1 on pixels in shared memory; returns the largest magnitude of the thread's pixels (is_exact) or of their frequency 0. */
-template <class F> LW_DEVICE float lone_begin(const LoneScale &scale, float2 *shared, int t)
+/* Step 1 on pixels in shared memory, a thread's two tasks. Returns the largest magnitude of their pixels (is_exact) or of their
+ * frequency 0. */
+template <class F> LW_DEVICE float lone_begin(const LoneScale &scale, float2 *shared, int first, int second)
 {
+    static_assert(F::REGION == 2 * F::T, "two tasks");
     float largest = 0;
 #pragma unroll 1
-    for (int task = t; task < F::REGION; task += F::T) {
-        const float *const places = (const float *)(shared + task - t % 32) + t % 32;
+    for (int i = 0; i < 2; ++i) {
+        const int task = i == 0 ? first : second;
+        const float *const places = (const float *)(shared + task - task % 32) + task % 32;
         float2 v[F::E];
-        if (task == t)
+        if (i == 0)
             wait_for_older_copies();
         else
             wait_for_copies();
@@ -351,11 +353,10 @@ LW_DEVICE bool lone_is_fit(int largest, LoneScale *scale)
     return false;
 }
 
-/* A task's outputs 0 .. E - 1 in one half of the tile, every fourth row: the first one's address and row in the block; `wanted`: a
- * bit for each row that exists. */
+/* A task's outputs 0 .. E - 1 in one half of the tile, every fourth row: the first one's address; `wanted`: a bit for each row that
+ * exists. */
 struct LoneRows {
     char *first;
-    int64_t row;
     unsigned wanted, columns;
 };
 
@@ -365,7 +366,6 @@ template <class F, int HALF> LW_DEVICE LoneRows lone_rows(const lw_conv2d_block 
     LoneRows rows;
     rows.columns = (unsigned)b.output_columns;
     rows.first = advanced(at, rows.columns, (unsigned)y * (unsigned)sizeof(float));
-    rows.row = p.row + first;
     rows.wanted = numbers_below((p.n_rows - first + 3) >> 2) & ~numbers_below((3 - first) >> 2);
     return rows;
 }
@@ -390,10 +390,9 @@ template <int N> LW_DEVICE void lone_store(const LoneRows &rows, int a, const fl
     }
 }
 
-/* Finish a task: the results are weighted and kept a few at a time, so that stores do not queue up. keep(rows, a, out) takes the
- * outputs a, a + 4, a + 8 .. of one half. */
-template <class F, class Keep>
-LW_DEVICE void lone_finish(const float2 (&v)[F::E], const LoneRows &upper, const LoneRows &lower, int exponent, Keep keep)
+/* Finish a task: the results are weighted and kept a few at a time, so that stores do not queue up. keep(a, above, below) takes the
+ * outputs a, a + 4, a + 8 .. of the upper half and of the lower. */
+template <class F, class Keep> LW_DEVICE void lone_finish(const float2 (&v)[F::E], int exponent, Keep keep)
 {
     constexpr int N = F::E / 4;
 #pragma unroll
@@ -411,8 +410,7 @@ LW_DEVICE void lone_finish(const float2 (&v)[F::E], const LoneRows &upper, const
             above[j] = out[j].y;
             below[j] = out[j].x;
         }
-        keep(upper, a, above);
-        keep(lower, a, below);
+        keep(a, above, below);
     }
 }
 
@@ -429,14 +427,14 @@ LW_DEVICE char *lone_address(const lw_conv2d_block &b, const lw_conv2d_grid &g, 
     return (char *)((float *)b.output + line * b.output_columns + p.column + lone_column(b, g, t));
 }
 
-/* Reverse step 1 for tile `piece`, if it exists; fetch(task) starts to copy what comes next into the places that a task frees.
- * @param at  lone_address of the piece, among the kernel's outputs */
-template <class F, class Fetch, class Keep>
-LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, const Piece &piece, char *at, int exponent,
-                         float2 *shared, int t, Fetch fetch, Keep keep)
+/* Reverse step 1 for tile `piece`, if it exists; fetch(task) starts to copy what comes next into the places that a task frees. */
+template <class F, class Fetch>
+LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, const Piece &piece, int exponent, float2 *shared, int t,
+                         Fetch fetch)
 {
     const int x = lone_column(b, g, t);
     const bool is_kept = piece.n_rows > 0 && x >= 0 && x < piece.n_columns, has_kept = __any_sync(0xffffffffu, is_kept);
+    char *const at = lone_address(b, g, piece, t);
 #pragma unroll 1
     for (int task = t; task < F::REGION; task += F::T) {
         float2 v[F::E] = {};
@@ -450,7 +448,11 @@ LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, cons
             lone_columns(v);
         if (is_kept) {
             const int y0 = task / F::COLUMNS;
-            lone_finish<F>(v, lone_rows<F, 0>(b, piece, at, y0), lone_rows<F, 1>(b, piece, at, y0), exponent, keep);
+            const LoneRows upper = lone_rows<F, 0>(b, piece, at, y0), lower = lone_rows<F, 1>(b, piece, at, y0);
+            lone_finish<F>(v, exponent, [&](int a, const float (&above)[F::E / 4], const float (&below)[F::E / 4]) {
+                lone_store(upper, a, above);
+                lone_store(lower, a, below);
+            });
         }
     }
 }

@@ -47,12 +47,14 @@ template <int E> struct Large {
     static constexpr bool HAS_BANK = E == F::WARPS;
     static constexpr int ROWS = 2 * F::R, COLUMNS = F::COLUMNS, POINTS = F::R * F::COLUMNS, QUARTERS = 3;
     static constexpr int SHARED_BYTES = F::SHARED_BYTES, BANK_BYTES = HAS_BANK ? LoneBank<F>::SHARED_BYTES : 0;
-    static constexpr auto kernel = conv2d_lone<F, false>, bank = conv2d_lone<F, HAS_BANK>;
+    static constexpr auto kernel = conv2d_lone<F>;
 
     static cudaError_t prepare()
     {
         const cudaError_t status = allow(kernel, SHARED_BYTES);
-        return status == cudaSuccess && HAS_BANK ? allow(bank, BANK_BYTES) : status;
+        if constexpr (HAS_BANK)
+            return status == cudaSuccess ? allow(conv2d_bank<F>, BANK_BYTES) : status;
+        return status;
     }
 
     static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const lw_conv2d_spectra &spectra,
@@ -66,11 +68,12 @@ template <int E> struct Large {
             return status;
         const unsigned blocks = static_cast<unsigned>(n < multiprocessors ? n : multiprocessors);
         const LoneWork work = {static_cast<unsigned>(n), late_cycles(n / blocks), has_aligned_pixels(b, g)};
-        const lw_conv2d_search s = search ? *search : lw_conv2d_search{};
-        if (spectra.is_bank && !HAS_BANK)
+        if (!spectra.is_bank)
+            kernel<<<blocks, F::T, SHARED_BYTES, stream>>>(b, g, spectra, work);
+        else if constexpr (HAS_BANK)
+            conv2d_bank<F><<<blocks, F::T, BANK_BYTES, stream>>>(b, g, spectra, search ? *search : lw_conv2d_search{}, work);
+        else
             return cudaErrorInvalidValue;
-        const auto chosen = spectra.is_bank ? bank : kernel;
-        chosen<<<blocks, F::T, spectra.is_bank ? BANK_BYTES : SHARED_BYTES, stream>>>(b, g, spectra, s, work);
         return cudaGetLastError();
     }
 };
@@ -95,25 +98,20 @@ template <class With> static cudaError_t with_tile(enum lw_precision precision, 
     return cudaErrorInvalidValue;
 }
 
+template <class Shape>
+static constexpr struct lw_conv2d_tile tile_of = {Shape::ROWS, Shape::COLUMNS, Shape::SHARED_BYTES, Shape::BANK_BYTES};
+
 const struct lw_conv2d_tile *lw_conv2d_tile_shapes(enum lw_precision precision, bool is_complex)
 {
-    static const struct lw_conv2d_tile of_single[] = {{128, 64}, {128, 256}, {224, 256}, {0, 0}};
-    static const struct lw_conv2d_tile of_double[] = {{128, 64}, {0, 0}};
-    static const struct lw_conv2d_tile of_complex[] = {{64, 64}, {128, 128}, {0, 0}};
-    static const struct lw_conv2d_tile of_double_complex[] = {{64, 64}, {0, 0}};
+    static const struct lw_conv2d_tile of_single[] = {tile_of<Square<Tile<float, 16>, 4, true>>, tile_of<Large<16>>,
+                                                      tile_of<Large<28>>, {}};
+    static const struct lw_conv2d_tile of_double[] = {tile_of<Square<Tile<double, 16>, 1, true>>, {}};
+    static const struct lw_conv2d_tile of_complex[] = {tile_of<Square<Tile<float, 16>, 4, false>>,
+                                                       tile_of<Square<Tile<float, 32>, 1, false>>, {}};
+    static const struct lw_conv2d_tile of_double_complex[] = {tile_of<Square<Tile<double, 16>, 1, false>>, {}};
     if (precision == LW_SINGLE)
         return is_complex ? of_complex : of_single;
     return is_complex ? of_double_complex : of_double;
-}
-
-int lw_conv2d_tile_shared_bytes(enum lw_precision precision, int rows, int columns)
-{
-    int bytes = 0;
-    with_tile(precision, rows, columns, [&](auto tile) {
-        bytes = decltype(tile)::SHARED_BYTES;
-        return cudaSuccess;
-    });
-    return bytes;
 }
 
 int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns)
@@ -163,16 +161,6 @@ int64_t lw_conv2d_cut(const struct lw_conv2d_block *block, struct lw_conv2d_grid
     const int64_t rows = grid->hop_rows * grid->pair_rows, down = (block->count + rows - 1) / rows;
     grid->transforms_down = (int)down;
     return grid->transforms_across * down * block->n_channels;
-}
-
-int lw_conv2d_tile_bank_bytes(enum lw_precision precision, int rows, int columns)
-{
-    int bytes = 0;
-    with_tile(precision, rows, columns, [&](auto tile) {
-        bytes = decltype(tile)::BANK_BYTES;
-        return cudaSuccess;
-    });
-    return bytes;
 }
 
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,

@@ -178,6 +178,13 @@ __device__ __forceinline__ void wait_for_older_copies() { asm volatile("cp.async
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
+/* Store a number if `wanted` is not 0, without a branch. It is not read again soon. */
+__device__ __forceinline__ void store_if(char *to, float value, unsigned wanted)
+{
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.cs.f32 [%0], %1;}"
+                 :: "l"(to), "f"(value), "r"(wanted) : "memory");
+}
+
 /* Load 16 bytes that nothing writes while the kernel runs. The load is issued at the call, not where its value is first used. */
 __device__ __forceinline__ float4 load_now(const float4 *global)
 {

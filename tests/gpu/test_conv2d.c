@@ -280,7 +280,7 @@ static void try_tile(enum lw_precision precision, bool is_complex, const struct 
 /* Banks: as many kernels as share the transforms of a tile, one more, and fewer. Other methods take kernel after kernel. */
 static void try_banks(enum lw_precision precision, bool is_complex, const struct lw_conv2d_tile *tile)
 {
-    const bool shares = lw_conv2d_tile_bank_bytes(precision, tile->rows, tile->columns) > 0;
+    const bool shares = tile->bank_bytes > 0;
     for (int n = 2; n <= 9; n += n == 2 ? 6 : 1) {
         struct task t = make_task(precision, is_complex, LW_CONV2D_TILES, tile->rows, tile->columns, tile->rows + MARGIN,
                                   tile->columns + MARGIN);

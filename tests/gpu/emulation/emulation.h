@@ -160,6 +160,11 @@ inline void copy_word_async(void *shared, const void *global, bool exists)
     static const float zero = 0;
     emulation::copy_later(shared, exists ? global : &zero, 4);
 }
+inline void store_if(char *to, float value, unsigned wanted)
+{
+    if (wanted)
+        *(float *)(void *)to = value;
+}
 inline void end_copy_group() {}
 inline void wait_for_older_copies() { emulation::wait_for_copies(); }
 inline float largest_magnitude(float a, float b) { return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, std::fabs(b)); }
