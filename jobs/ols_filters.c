@@ -115,7 +115,7 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     ols->own_taps = info->n_dims == 3 && job->op.n_channels > 1;
     job->has_filter_dim = info->n_dims >= 2;
     const bool has_time = info->metadata_axis >= 0 || info->axis.has_start || info->axis.scale != LW_TIME_UNKNOWN;
-    if (lw_comm_rank(comm) == 0 && n_filters > 1 && (has_time || n_filters > ols->n_taps))
+    if (lw_comm_rank(comm) == 0 && n_filters > 1 && (has_time || (info->n_dims == 2 && n_filters > ols->n_taps)))
         lw_log_warn("--filters %.600s looks like a record rather than a bank of filters: it has %s; it is taken as %d filters of "
                     "%" PRId64 " taps", lw_dataset_name(info).text, has_time ? "a time axis" : "more rows than columns",
                     ols->n_filters, ols->n_taps);
