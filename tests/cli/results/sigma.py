@@ -261,7 +261,32 @@ def no_stretches():
         check(words in said, said)
 
 
-for part in (stars, pulses, varies, stretches, stretches_again, no_stretches, masked, gaps, none, bits):
-    if os.environ.get("LW_SIGMA_PART", part.__name__) == part.__name__:
+def device():
+    """A device counts outputs, by marks, in stretches, with pieces of images: the noise is that of the cpu engine, whose outputs differ by
+    rounding, and has the same bits for any ranks and memory."""
+    x = random.standard_normal((6, 1 << 14)).astype("f4")
+    x[2, 1000:1500], x[3, 5000:9000] = np.nan, 0
+    picture = random.standard_normal((1, 200, 300)).astype("f4")
+    picture[0, 100:130, 50:90] = np.nan
+    own = {"filters": "in.h5:/own", "stack": "sum", "normalize": "demeaned", "nan": "zero"}
+    for name, job, options in (("channels", "ols", {"axis": 1}), ("slow", "ols", {"input": "in.h5:/slow", "axis": 0, "nan": "zero"}),
+                               ("stretches", "ols", {"axis": 1, "noise_every": 5000}), ("stack", "ols", {"axis": 1, **own}),
+                               ("image", "conv2d", {"input": "in.h5:/picture", "nan": "zero"})):
+        write(x=x, slow=x.T, picture=picture, h=random.standard_normal((4, 11) if job == "ols" else (5, 5)),
+              own=random.standard_normal((40, 6, 21)))
+        given = {"input": "in.h5:/x", "products": "peaks", "threshold": 1000, "noise": "measured",
+                 "filters" if job == "ols" else "kernel": "in.h5:/h", **options}
+        found = []
+        for engine, ranks, more in (("cpu", 1, ()), ("cuda,share-gpu", 1, ()), ("cuda,share-gpu", 2, ()),
+                                    ("cuda,share-gpu", 1, ("--gpu-memory", "16M"))):
+            lapwing(ranks, job, *as_arguments(given), "--engine", engine, *more, "--output", "out.h5", "--overwrite")
+            with h5py.File("out.h5") as file:
+                found.append(file["noise"][()])
+        near(f"{name} on a device", found[1], found[0], 2e-5)
+        check(np.array_equal(found[1], found[2]) and np.array_equal(found[1], found[3]), f"{name}: ranks or memory change the noise")
+
+
+for part in (stars, pulses, varies, stretches, stretches_again, no_stretches, masked, gaps, none, bits, device):
+    if os.environ.get("LW_SIGMA_PART", part.__name__ if part != device else "") == part.__name__:
         part()
 finish()
