@@ -416,11 +416,14 @@ static cudaError_t sum_spectra(const lw_stack_shape &shape, const lw_stack_bank 
         a.piece.series += done * piece.count;
         const int wide = a.n_tiles > PRODUCT_SIDE ? 4 : 8, tiles = PRODUCT_SIDE * PRODUCT_THREADS / PRODUCT_BINS / wide;
         const int64_t groups = lw_divide_up(a.piece.n_filters, PRODUCT_SIDE * wide) * lw_divide_up(a.n_tiles, tiles);
-        const unsigned blocks = static_cast<unsigned>(shape.segment / PRODUCT_BINS * groups);
-        (wide == 4 ? stack_products<4> : stack_products<8>)<<<blocks, PRODUCT_THREADS, 0, stream>>>(a);
+        const int64_t stage = int64_t(PRODUCT_CHANNELS) * (PRODUCT_SIDE * wide + tiles) * PRODUCT_BINS * int64_t(sizeof(float2));
+        const Launch products = {dim3(static_cast<unsigned>(shape.segment / PRODUCT_BINS * groups)), PRODUCT_THREADS,
+                                 PRODUCT_STAGES * stage, stream};
         const Launch back = {dim3(static_cast<unsigned>(a.n_tiles), static_cast<unsigned>(a.piece.n_filters)),
                              shape.radix * shape.outer, length.kernels.shared_bytes, stream};
-        status = allow_and_launch(back, length.kernels.back, a);
+        status = allow_and_launch(products, wide == 4 ? stack_products<4> : stack_products<8>, a);
+        if (status == cudaSuccess)
+            status = allow_and_launch(back, length.kernels.back, a);
     }
     return status;
 }

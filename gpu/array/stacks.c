@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #define SERIES_BYTES ((int64_t)1 << 30)     /* bytes of a piece's series that keep a device busy */
-#define PRODUCTS_BYTES ((int64_t)256 << 20) /* the same of sums of spectra */
+#define PRODUCTS_BYTES ((int64_t)512 << 20) /* the same of sums of spectra */
 
 struct stacks {
     struct lw_ols_state ols;                /* the first member: lw_op.state points to it. Its memory begins with the bank */

@@ -323,22 +323,25 @@ struct StackProducts : StackArgs {
     int tile, n_tiles;                  /* first tile of the products, and their number */
 };
 
-constexpr int PRODUCT_SIDE = 8, PRODUCT_BINS = 16, PRODUCT_THREADS = 128, PRODUCT_AHEAD = 2, PRODUCT_CHUNKS = 32;
+constexpr int PRODUCT_SIDE = 8, PRODUCT_BINS = 16, PRODUCT_THREADS = 128, PRODUCT_STAGES = 3, PRODUCT_CHANNELS = 2;
+constexpr int PRODUCT_CHUNKS = 32;
 
 /* Return the groups of n rows. */
 LW_DEVICE int groups_of(int n, int rows) { return (n + rows - 1) / rows; }
 
 /* Add up the products of spectra over channels, a product of matrices for each bin. A block takes 16 bins of 8 FG filters in
- * 64 / FG tiles; their spectra are copied to shared memory two channels ahead. A thread takes a bin of 8 filters in 8 tiles, 16
- * loads for 64 products. Blocks that run at the same time have 32 adjacent chunks of bins, so that pieces of rows join to whole
- * rows, then all tiles, whose filters stay in the L2 cache, then all filters, whose tiles do. */
-template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 3) stack_products(const StackProducts a)
+ * 64 / FG tiles; their spectra of two channels at a time are copied to shared memory, one stage of three being used. A thread takes
+ * a bin of 8 filters in 8 tiles, 16 loads for 64 products. Blocks that run at the same time have 32 adjacent chunks of bins, so that
+ * pieces of rows join to whole rows, then all tiles, whose filters stay in the L2 cache, then all filters, whose tiles do. */
+template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 2) stack_products(const StackProducts a)
 {
     constexpr int S = PRODUCT_SIDE, BINS = PRODUCT_BINS, FILTERS = S * FG, TILES = S * PRODUCT_THREADS / BINS / FG;
     constexpr int PIECES = BINS / 2, STRIDE = PRODUCT_THREADS / PIECES;     /* copies of 16 bytes in a row; rows at a time */
-    __shared__ __align__(128) float2 stages[PRODUCT_AHEAD + 1][FILTERS + TILES][BINS];
+    extern __shared__ __align__(128) unsigned char memory[];
+    const auto stages = reinterpret_cast<float2 (*)[PRODUCT_CHANNELS][FILTERS + TILES][BINS]>(memory);
     const int chunk = blockIdx.x % PRODUCT_CHUNKS, rest = blockIdx.x / PRODUCT_CHUNKS;
-    const int across = groups_of(a.n_tiles, TILES), down = groups_of(a.piece.n_filters, FILTERS), of_bins = rest / (across * down);
+    const int across = groups_of(a.n_tiles, TILES), down = groups_of(a.piece.n_filters, FILTERS);
+    const int of_bins = rest / (across * down);
     const int tile = rest % across * TILES, filter = rest / across % down * FILTERS;
     const int64_t bin = (static_cast<int64_t>(of_bins) * PRODUCT_CHUNKS + chunk) * BINS;
     const int own = threadIdx.x / PIECES, at = threadIdx.x % PIECES * 2;        /* row and place of the thread's copies */
@@ -346,17 +349,19 @@ template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 3) stack_pr
     const float2 *h = static_cast<const float2 *>(a.bank.spectra) + bin + at + (a.piece.filter + filter + own) * row;
     const float2 *x = static_cast<const float2 *>(a.block.spectra) + bin + at;
     x += static_cast<int64_t>(a.tile + tile + own) * a.shape.segment;
-    const auto copy = [&](int c) {
-        float2 *const to = &stages[c % (PRODUCT_AHEAD + 1)][own][at];
-        if (c < a.bank.n_inputs) {
+    const auto copy = [&](int stage, int c) {
+#pragma unroll
+        for (int channel = 0; channel < PRODUCT_CHANNELS; channel++) {
+            float2 *const to = &stages[stage][channel][own][at];
+            const bool exists = c + channel < a.bank.n_inputs;
 #pragma unroll
             for (int i = 0; i < FILTERS; i += STRIDE)
-                copy_async_if(to + i * BINS, h + i * row, filter + own + i < a.piece.n_filters);
+                copy_async_if(to + i * BINS, h + i * row, exists && filter + own + i < a.piece.n_filters);
 #pragma unroll
             for (int i = 0; i < TILES; i += STRIDE)
                 if (TILES >= STRIDE || own < TILES)
                     copy_async_if(to + (FILTERS + i) * BINS, x + i * static_cast<int64_t>(a.shape.segment),
-                                  tile + own + i < a.n_tiles);
+                                  exists && tile + own + i < a.n_tiles);
             h += a.shape.segment;
             x += static_cast<int64_t>(a.block.n_tiles) * a.shape.segment;
         }
@@ -364,27 +369,31 @@ template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 3) stack_pr
     };
     const int team = threadIdx.x / BINS, own_filter = team % FG * S, own_tile = team / FG * S, lane = threadIdx.x % BINS;
     float2 *const products = static_cast<float2 *>(a.block.products), sums[S][S] = {};
-    for (int c = 0; c < PRODUCT_AHEAD; c++)
-        copy(c);
-    for (int c = 0; c < a.bank.n_inputs; c++) {
+    copy(0, 0);
+    copy(1, PRODUCT_CHANNELS);
+    for (int c = 0, stage = 0; c < a.bank.n_inputs; c += PRODUCT_CHANNELS) {
         wait_for_older_copies();
         __syncthreads();
-        copy(c + PRODUCT_AHEAD);
-        const auto &stage = stages[c % (PRODUCT_AHEAD + 1)];
-        float2 q[S];
+        copy(stage == 0 ? PRODUCT_STAGES - 1 : stage - 1, c + (PRODUCT_STAGES - 1) * PRODUCT_CHANNELS);
 #pragma unroll
-        for (int j = 0; j < S; j++)
-            q[j] = stage[FILTERS + own_tile + j][lane];
+        for (int channel = 0; channel < PRODUCT_CHANNELS; channel++) {
+            const auto &from = stages[stage][channel];
+            float2 q[S];
 #pragma unroll
-        for (int i = 0; i < S; i++) {
-            const float2 p = stage[own_filter + i][lane];
+            for (int j = 0; j < S; j++)
+                q[j] = from[FILTERS + own_tile + j][lane];
 #pragma unroll
-            for (int j = 0; j < S; j++) {
-                float2 &z = sums[i][j];
-                z.x = fmaf(p.x, q[j].x, fmaf(-p.y, q[j].y, z.x));
-                z.y = fmaf(p.x, q[j].y, fmaf(p.y, q[j].x, z.y));
+            for (int i = 0; i < S; i++) {
+                const float2 p = from[own_filter + i][lane];
+#pragma unroll
+                for (int j = 0; j < S; j++) {
+                    float2 &z = sums[i][j];
+                    z.x = fmaf(p.x, q[j].x, fmaf(-p.y, q[j].y, z.x));
+                    z.y = fmaf(p.x, q[j].y, fmaf(p.y, q[j].x, z.y));
+                }
             }
         }
+        stage = stage + 1 < PRODUCT_STAGES ? stage + 1 : 0;
     }
 #pragma unroll
     for (int i = 0; i < S; i++)

@@ -47,22 +47,31 @@ __device__ static int64_t place_of(const lw_series &s, int64_t channel, int64_t 
 
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
-/* Outputs are searched row by row: of a channel of a filter, or of all channels of a filter where channels vary fastest. */
+/* Outputs are searched row by row: of a channel of a filter, or of all channels of a filter where channels vary fastest. The loads
+ * of a thread's AT_ONCE outputs are in flight together; 0 is no crossing. */
+static constexpr int AT_ONCE = 8;
+
 template <typename Value> __global__ void find_crossings(lw_series s, lw_crossings table)
 {
     const bool is_slow = s.layout == LW_TIME_SLOW;
     const int64_t wide = is_slow ? s.n_channels : 1, in_filter = s.n_channels / wide, length = s.count * wide;
-    const int64_t rows = (table.end_filter - table.filter) * in_filter, stride = int64_t(gridDim.x) * block_threads;
+    const int64_t rows = (table.end_filter - table.filter) * in_filter, each = int64_t(AT_ONCE) * block_threads;
     for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
         const int filter = table.filter + static_cast<int>(row / in_filter);
         const Value *const values = values_of<Value>(s) + (table.filter * in_filter + row) * length;
-        for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < length; i += stride) {
-            const int64_t channel = is_slow ? i % s.n_channels : row % in_filter;
-            const int64_t index = s.first + (is_slow ? i / s.n_channels : i);
-            const Value y = values[i];
-            if (index >= table.first && index < table.end &&
-                crosses(y, scales_of<Value>(s, channel, index)[s.first_filter + filter]) && has_sign(table.sign, real_of(y)))
-                append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel + channel, filter, y);
+        for (int64_t first = blockIdx.x * each + threadIdx.x; first < length; first += gridDim.x * each) {
+            Value y[AT_ONCE];
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++)
+                y[k] = first + k * block_threads < length ? values[first + k * block_threads] : Value{};
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++) {
+                const int64_t i = first + k * block_threads, channel = is_slow ? i % s.n_channels : row % in_filter;
+                const int64_t index = s.first + (is_slow ? i / s.n_channels : i);
+                if (index >= table.first && index < table.end && has_sign(table.sign, real_of(y[k])) &&
+                    crosses(y[k], scales_of<Value>(s, channel, index)[s.first_filter + filter]))
+                    append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel + channel, filter, y[k]);
+            }
         }
     }
 }
@@ -75,7 +84,7 @@ cudaError_t lw_cuda_find_crossings(const struct lw_series *series, const struct 
     const int64_t length = s.count * (is_slow ? s.n_channels : 1), rows = (t.end_filter - t.filter) * (is_slow ? 1 : s.n_channels);
     if (length * rows <= 0)
         return cudaSuccess;
-    const dim3 grid(blocks_for(length, block_threads), static_cast<unsigned>(rows < 65535 ? rows : 65535));
+    const dim3 grid(blocks_for(length, AT_ONCE * block_threads), static_cast<unsigned>(rows < 65535 ? rows : 65535));
     return launch(s, [=](auto value) { find_crossings<decltype(value)><<<grid, block_threads, 0, stream>>>(s, t); });
 }
 

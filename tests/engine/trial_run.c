@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MOST_SLOTS 8
+#define MOST_BLOCKS 100             /* of a trial on the axis: each takes 0.2 ms of a GPU's time */
 
 struct run {
     struct lw_engine *engine;
@@ -243,7 +244,8 @@ static bool prepare(struct run *run, const struct lw_op_spec *spec)
     struct lw_error err = {0};
     int rc = ops->op_plan(run->engine, spec, &run->plan, &err);
     if (!rc) {
-        run->count = at_most(run->cut->units * run->plan.unit, run->data->n_outputs);
+        const int64_t least = lw_round_up(run->data->n_outputs / MOST_BLOCKS, run->plan.unit);
+        run->count = at_most(run->cut->units > 0 ? lw_max64(run->cut->units * run->plan.unit, least) : 0, run->data->n_outputs);
         run->n_channels = at_most(run->cut->channel_units * run->plan.channel_unit, t->n_channels);
         rc = ops->op_create(run->engine, spec, &run->plan, run->count, run->n_channels, &run->op, &err);
     }

@@ -24,8 +24,8 @@ KINDS = {"demeaned": ["--normalize", "demeaned", "--noise", "given", "--threshol
          "plain": ["--noise", "energy", "--threshold", "6"]}
 for kind in os.environ.get("KINDS", "demeaned plain").split():
     command = [lapwing, "ols", "--input", path + ":/x", "--axis", "1", "--filters", path + ":/h", "--delays", path + ":/delays",
-               "--stack", "sum", "--correlate", "--products", "peaks", "--cluster", "200", *KINDS[kind], "--engine", "cuda", "--overwrite",
-               "--output", os.path.join(folder, "peaks.h5"), *os.environ.get("OPTIONS", "").split()]
+               "--stack", "sum", "--correlate", "--products", "peaks", "--cluster", "200", *KINDS[kind], "--engine", "cuda",
+               "--overwrite", "--output", os.path.join(folder, "peaks.h5"), *os.environ.get("OPTIONS", "").split()]
     begin = time.time()
     done = subprocess.run(command, capture_output=True, text=True)
     seconds = time.time() - begin
