@@ -231,21 +231,18 @@ cudaError_t lw_stack_put(const struct lw_stack_shape *shape, const struct lw_sta
 
 static constexpr int median_of = 65;        /* windows that a tile's median is taken of, at even distances */
 
-/* Return the energy of the samples of a window, less their mean if `is_demeaned`, in two passes that subtract nothing from sums.
- * is_spoilt: set if a sample is not finite, and so counts as zero */
-template <class Stored>
-__device__ static double energy_of(const StackInput &in, int channel, int64_t position, bool is_demeaned, bool &is_spoilt)
+/* Return the energy of n samples, less their mean if `demeaned`, in two passes that subtract nothing from sums. */
+__device__ static double energy_of(const double *x, int n, bool demeaned)
 {
     double level = 0, squares = 0;
-    if (is_demeaned) {
+    if (demeaned) {
         double sum = 0;
-        const double first = sample_of<Stored>(in, channel, position, is_spoilt);       /* equal samples give exactly 0 */
-        for (int m = 0; m < in.n_taps; m++)
-            sum += sample_of<Stored>(in, channel, position + m, is_spoilt) - first;
-        level = first + sum / in.n_taps;
+        for (int m = 0; m < n; m++)
+            sum += x[m] - x[0];         /* equal samples give exactly 0 */
+        level = x[0] + sum / n;
     }
-    for (int m = 0; m < in.n_taps; m++) {
-        const double d = sample_of<Stored>(in, channel, position + m, is_spoilt) - level;
+    for (int m = 0; m < n; m++) {
+        const double d = x[m] - level;
         squares = fma(d, d, squares);
     }
     return squares;
@@ -270,26 +267,40 @@ __device__ static double median_energy(const double *energies, int n, double *me
     return *median;
 }
 
+static constexpr int chunk_windows = 4 * block_threads;     /* windows whose samples are in shared memory together */
+
+static int64_t gains_bytes(const lw_stack_shape &shape, const lw_stack_bank &bank)
+{
+    return (block_threads + int64_t(shape.tile) + chunk_windows + bank.n_taps) * int64_t(sizeof(double));
+}
+
 /* One block finds the gains of a tile. */
 template <class Stored> static __global__ void __launch_bounds__(block_threads) find_gains(const StackArgs a)
 {
     extern __shared__ __align__(128) unsigned char memory[];
     double *const scratch = reinterpret_cast<double *>(memory), *const energies = scratch + block_threads;
+    double *const samples = energies + a.shape.tile;
     const StackInput in = input_of(a);
     const int tile = blockIdx.x, channel = blockIdx.y, t = threadIdx.x;
     const int64_t number = int64_t(channel) * a.block.n_tiles + tile, first = int64_t(tile) * a.shape.tile;
     float *const gains = a.block.gains + number * a.shape.tile;
     const bool is_plain = a.bank.normalize == LW_NORMALIZE_NONE && a.block.report->flag == 0;
     double most = 0, n_quiet = 0;
-    for (int i = t; i < a.shape.tile; i += block_threads) {
-        bool is_spoilt = false;
-        energies[i] = 1;
-        if (is_plain)
-            continue;
-        energies[i] = energy_of<Stored>(in, channel, first + i, is_demeaned(a), is_spoilt);
-        if (in.propagates && is_spoilt)
-            energies[i] = -1;
+    for (int begin = 0; begin < a.shape.tile; begin += chunk_windows) {
+        const int n = min(chunk_windows, a.shape.tile - begin);
+        __syncthreads();
+        for (int i = t; i < n + in.n_taps - 1 && !is_plain; i += block_threads) {
+            bool is_spoilt = false;
+            const double x = sample_of<Stored>(in, channel, first + begin + i, is_spoilt);
+            samples[i] = in.propagates && is_spoilt ? CUDART_NAN : x;
+        }
+        __syncthreads();
+        for (int i = t; i < n; i += block_threads) {
+            const double energy = is_plain ? 1 : energy_of(samples + i, in.n_taps, is_demeaned(a));
+            energies[begin + i] = isnan(energy) ? -1 : energy;
+        }
     }
+    __syncthreads();
     const int64_t whole = in.n_samples - in.n_taps + 1 - first;
     const int n_whole = static_cast<int>(whole < 1 ? 1 : whole < a.shape.tile ? whole : a.shape.tile);
     const double least = a.bank.normalize == LW_NORMALIZE_NONE ? 0 : LW_NORMALIZE_LEAST * median_energy(energies, n_whole, scratch);
@@ -320,7 +331,7 @@ cudaError_t lw_stack_load(const struct lw_stack_shape *shape, const struct lw_st
     const dim3 grid(static_cast<unsigned>(block->n_tiles), static_cast<unsigned>(bank->n_inputs));
     const StackArgs a = {*shape, *bank, *block, {}};
     const Launch transform = {grid, shape->radix * shape->outer, length.kernels.shared_bytes, stream};
-    const Launch windows = {grid, block_threads, (block_threads + int64_t(shape->tile)) * int64_t(sizeof(double)), stream};
+    const Launch windows = {grid, block_threads, gains_bytes(*shape, *bank), stream};
     cudaError_t status = allow_and_launch(transform, length.kernels.segments, a);
     if (status == cudaSuccess)
         with_stored(block->type.scalar, [&](auto stored) { status = allow_and_launch(windows, find_gains<decltype(stored)>, a); });
