@@ -317,9 +317,8 @@ static void *input_of(const struct lw_op *op, const struct lw_cuda_op_block *wor
     return (char *)work->input + at * (int64_t)lw_type_bytes(op->spec.input);
 }
 
-/* Do what lw_ols_filter does. narrow: the outputs' type, if it is narrow, else zero. */
-static int filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
-                  struct lw_narrowing narrow, const struct lw_cuda_ols_search *search, struct lw_error *err)
+int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
+                  const struct lw_cuda_ols_search *search, struct lw_error *err)
 {
     const struct lw_ols_state *const ols = op->state;
     const struct lw_post_args post = post_of(op, work);
@@ -328,17 +327,11 @@ static int filter(const struct lw_op *op, const struct lw_cuda_op_block *work, c
         .count = piece->count, .more = piece->more, .best_pitch = piece->pitch,
         .input_pitch = is_slow(op) ? work->block.n_channels : op->plan.halo + work->block.count,
         .post = lw_cuda_post_is_needed(op->spec.ols.post) || is_thin(&ols->resolved) ? &post : NULL,
-        .n_channels = piece->n_channels, .narrow = narrow, .search = search,
+        .n_channels = piece->n_channels, .narrow = piece->narrow, .search = search,
     };
     if (ols->long_ols)
         return lw_long_ols_launch(ols->long_ols, &block, work->stream, err);
     return lw_cuda_check((cudaError_t)lw_cuda_ols_launch(&ols->resolved.kernel, &block, work->stream), "filtering a block", err);
-}
-
-int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
-                  const struct lw_cuda_ols_search *search, struct lw_error *err)
-{
-    return filter(op, work, piece, output, (struct lw_narrowing){0}, search, err);
 }
 
 struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
@@ -449,9 +442,9 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
 /* Enqueue the filter, which stores the product in its narrow type. */
 static int make_narrow_series(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
-    const struct lw_ols_piece piece = own_piece(op, &work->block);
-    const struct lw_narrowing narrow = lw_narrowing_to(op->spec.output.scalar, lw_op_output_factor(&op->spec), work->report);
-    return filter(op, work, &piece, work->products[0], narrow, NULL, err);
+    struct lw_ols_piece piece = own_piece(op, &work->block);
+    piece.narrow = lw_narrowing_to(op->spec.output.scalar, lw_op_output_factor(&op->spec), work->report);
+    return lw_ols_filter(op, work, &piece, work->products[0], NULL, err);
 }
 
 /* Enqueue the steps from the filter to the product. They report no flaws if there is a search, which reports them itself. */

@@ -35,6 +35,7 @@ struct lw_ols_piece {
     int64_t channel, n_channels;    /* first channel, counted from the block's first; number of channels */
     int64_t skip;                   /* samples per channel in the block's input before the first sample that the piece needs */
     int64_t more, pitch;            /* search only: `more` and `best_pitch` of struct lw_cuda_ols_block */
+    struct lw_narrowing narrow;     /* series only: the outputs' type, if it is narrow, else zero */
 };
 
 /** Return the bytes of the series of all filters, for `count` outputs of each of n_channels channels. */
