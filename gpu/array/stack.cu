@@ -419,16 +419,20 @@ static cudaError_t sum_spectra(const lw_stack_shape &shape, const lw_stack_bank 
     const Length &length = length_for(shape);
     const int64_t first = (piece.first + bank.most.least) / shape.tile;
     const int64_t end = (piece.first + piece.count - 1 + bank.most.most) / shape.tile;
-    cudaError_t status = cudaSuccess;
+    int device, multiprocessors = 1;
+    cudaError_t status = cudaGetDevice(&device);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
     for (int done = 0; done < piece.n_filters && status == cudaSuccess; done += block.n_products) {
-        StackProducts a = {{shape, bank, block, piece}, static_cast<int>(first), static_cast<int>(end - first + 1)};
+        StackProducts a = {{shape, bank, block, piece}, static_cast<int>(first), static_cast<int>(end - first + 1), 0};
         a.piece.filter += done;
         a.piece.n_filters = static_cast<int>(lw_min64(block.n_products, piece.n_filters - done));
         a.piece.series += done * piece.count;
         const int wide = a.n_tiles > PRODUCT_SIDE ? 4 : 8, tiles = PRODUCT_SIDE * PRODUCT_THREADS / PRODUCT_BINS / wide;
         const int64_t groups = lw_divide_up(a.piece.n_filters, PRODUCT_SIDE * wide) * lw_divide_up(a.n_tiles, tiles);
         const int64_t stage = int64_t(PRODUCT_CHANNELS) * (PRODUCT_SIDE * wide + tiles) * PRODUCT_BINS * int64_t(sizeof(float2));
-        const Launch products = {dim3(static_cast<unsigned>(shape.segment / PRODUCT_BINS * groups)), PRODUCT_THREADS,
+        a.n_pieces = static_cast<int>(shape.segment / PRODUCT_BINS * groups);
+        const Launch products = {dim3(static_cast<unsigned>(lw_min64(a.n_pieces, 2 * multiprocessors))), PRODUCT_THREADS,
                                  PRODUCT_STAGES * stage, stream};
         const Launch back = {dim3(static_cast<unsigned>(a.n_tiles), static_cast<unsigned>(a.piece.n_filters)),
                              shape.radix * shape.outer, length.kernels.shared_bytes, stream};

@@ -320,89 +320,121 @@ template <class F, int TEAMS, int BLOCKS> __global__ void __launch_bounds__(F::T
 /* ---- sums of spectra -------------------------------------------------------------------------------------------------- */
 
 struct StackProducts : StackArgs {
-    int tile, n_tiles;                  /* first tile of the products, and their number */
+    int tile, n_tiles, n_pieces;        /* first tile of the products, and their number; pieces of work */
 };
 
 constexpr int PRODUCT_SIDE = 8, PRODUCT_BINS = 16, PRODUCT_THREADS = 128, PRODUCT_STAGES = 3, PRODUCT_CHANNELS = 2;
 constexpr int PRODUCT_CHUNKS = 32;
 
-/* Return the groups of n rows. */
-LW_DEVICE int groups_of(int n, int rows) { return (n + rows - 1) / rows; }
+/* A piece of work: PRODUCT_BINS bins from `bin` on of FILTERS filters in TILES tiles. */
+template <int FILTERS, int TILES> struct ProductPlace {
+    int filter, tile;
+    int64_t bin;
 
-/* Add up the products of spectra over channels, a product of matrices for each bin. A block takes 16 bins of 8 FG filters in
- * 64 / FG tiles; their spectra of two channels at a time are copied to shared memory, one stage of three being used. A thread takes
- * a bin of 8 filters in 8 tiles, 16 loads for 64 products. Blocks that run at the same time have 32 adjacent chunks of bins, so that
- * pieces of rows join to whole rows, then all tiles, whose filters stay in the L2 cache, then all filters, whose tiles do. */
+    /* Adjacent pieces have the 32 chunks of a range of bins, so that they join to whole rows. Then come all tiles, whose filters
+     * stay in the L2 cache, then all filters, whose tiles do. */
+    LW_DEVICE ProductPlace(const StackProducts &a, int number)
+    {
+        const int across = (a.n_tiles + TILES - 1) / TILES, down = (a.piece.n_filters + FILTERS - 1) / FILTERS;
+        const int chunk = number % PRODUCT_CHUNKS, rest = number / PRODUCT_CHUNKS;
+        tile = rest % across * TILES;
+        filter = rest / across % down * FILTERS;
+        bin = (static_cast<int64_t>(rest / (across * down)) * PRODUCT_CHUNKS + chunk) * PRODUCT_BINS;
+    }
+};
+
+/* Add up the products of spectra over channels, a product of matrices for each bin, for 8 FG filters in 64 / FG tiles at a time.
+ * Their spectra of two channels at a time are copied to shared memory, one stage of three being used; copies for a block's next piece
+ * begin before the last is done. A thread takes a bin of 8 filters in 8 tiles, 16 loads for 64 products. */
 template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 2) stack_products(const StackProducts a)
 {
     constexpr int S = PRODUCT_SIDE, BINS = PRODUCT_BINS, FILTERS = S * FG, TILES = S * PRODUCT_THREADS / BINS / FG;
     constexpr int PIECES = BINS / 2, STRIDE = PRODUCT_THREADS / PIECES;     /* copies of 16 bytes in a row; rows at a time */
+    using Place = ProductPlace<FILTERS, TILES>;
     extern __shared__ __align__(128) unsigned char memory[];
     const auto stages = reinterpret_cast<float2 (*)[PRODUCT_CHANNELS][FILTERS + TILES][BINS]>(memory);
-    const int chunk = blockIdx.x % PRODUCT_CHUNKS, rest = blockIdx.x / PRODUCT_CHUNKS;
-    const int across = groups_of(a.n_tiles, TILES), down = groups_of(a.piece.n_filters, FILTERS);
-    const int of_bins = rest / (across * down);
-    const int tile = rest % across * TILES, filter = rest / across % down * FILTERS;
-    const int64_t bin = (static_cast<int64_t>(of_bins) * PRODUCT_CHUNKS + chunk) * BINS;
     const int own = threadIdx.x / PIECES, at = threadIdx.x % PIECES * 2;        /* row and place of the thread's copies */
     const int64_t row = static_cast<int64_t>(a.bank.n_inputs) * a.shape.segment;
-    const float2 *h = static_cast<const float2 *>(a.bank.spectra) + bin + at + (a.piece.filter + filter + own) * row;
-    const float2 *x = static_cast<const float2 *>(a.block.spectra) + bin + at;
-    x += static_cast<int64_t>(a.tile + tile + own) * a.shape.segment;
-    const auto copy = [&](int stage, int c) {
+    int number = blockIdx.x, channel = 0, filters = 0, tiles = 0;       /* copies: piece and channel; rows from the thread's on */
+    const float2 *h = nullptr, *x = nullptr;
+    const auto copy = [&](int stage) {
+        if (number < a.n_pieces && channel == 0) {
+            const Place place(a, number);
+            filters = a.piece.n_filters - place.filter - own;
+            tiles = a.n_tiles - place.tile - own;
+            h = static_cast<const float2 *>(a.bank.spectra) + place.bin + at + (a.piece.filter + place.filter + own) * row;
+            x = static_cast<const float2 *>(a.block.spectra) + place.bin + at;
+            x += static_cast<int64_t>(a.tile + place.tile + own) * a.shape.segment;
+        }
+        if (number < a.n_pieces) {
 #pragma unroll
-        for (int channel = 0; channel < PRODUCT_CHANNELS; channel++) {
-            float2 *const to = &stages[stage][channel][own][at];
-            const bool exists = c + channel < a.bank.n_inputs;
+            for (int k = 0; k < PRODUCT_CHANNELS; k++) {
+                float2 *const to = &stages[stage][k][own][at];
+                const bool exists = channel + k < a.bank.n_inputs;
 #pragma unroll
-            for (int i = 0; i < FILTERS; i += STRIDE)
-                copy_async_if(to + i * BINS, h + i * row, exists && filter + own + i < a.piece.n_filters);
+                for (int i = 0; i < FILTERS; i += STRIDE)
+                    copy_async_if(to + i * BINS, h + i * row, exists && i < filters);
 #pragma unroll
-            for (int i = 0; i < TILES; i += STRIDE)
-                if (TILES >= STRIDE || own < TILES)
-                    copy_async_if(to + (FILTERS + i) * BINS, x + i * static_cast<int64_t>(a.shape.segment),
-                                  exists && tile + own + i < a.n_tiles);
-            h += a.shape.segment;
-            x += static_cast<int64_t>(a.block.n_tiles) * a.shape.segment;
+                for (int i = 0; i < TILES; i += STRIDE)
+                    if (TILES >= STRIDE || own < TILES)
+                        copy_async_if(to + (FILTERS + i) * BINS, x + i * static_cast<int64_t>(a.shape.segment),
+                                      exists && i < tiles);
+                h += a.shape.segment;
+                x += static_cast<int64_t>(a.block.n_tiles) * a.shape.segment;
+            }
+            channel += PRODUCT_CHANNELS;
+        }
+        if (channel >= a.bank.n_inputs) {
+            channel = 0;
+            number += gridDim.x;
         }
         end_copy_group();
     };
     const int team = threadIdx.x / BINS, own_filter = team % FG * S, own_tile = team / FG * S, lane = threadIdx.x % BINS;
-    float2 *const products = static_cast<float2 *>(a.block.products), sums[S][S] = {};
-    copy(0, 0);
-    copy(1, PRODUCT_CHANNELS);
-    for (int c = 0, stage = 0; c < a.bank.n_inputs; c += PRODUCT_CHANNELS) {
-        wait_for_older_copies();
-        __syncthreads();
-        copy(stage == 0 ? PRODUCT_STAGES - 1 : stage - 1, c + (PRODUCT_STAGES - 1) * PRODUCT_CHANNELS);
+    int stage = 0;
+    copy(0);
+    copy(1);
+    for (int done = blockIdx.x; done < a.n_pieces; done += gridDim.x) {
+        float2 sums[S][S] = {};
+        for (int c = 0; c < a.bank.n_inputs; c += PRODUCT_CHANNELS) {
+            wait_for_older_copies();
+            __syncthreads();
+            copy(stage == 0 ? PRODUCT_STAGES - 1 : stage - 1);
 #pragma unroll
-        for (int channel = 0; channel < PRODUCT_CHANNELS; channel++) {
-            const auto &from = stages[stage][channel];
-            float2 q[S];
+            for (int k = 0; k < PRODUCT_CHANNELS; k++) {
+                const auto &from = stages[stage][k];
+                float2 q[S];
 #pragma unroll
-            for (int j = 0; j < S; j++)
-                q[j] = from[FILTERS + own_tile + j][lane];
+                for (int j = 0; j < S; j++)
+                    q[j] = from[FILTERS + own_tile + j][lane];
 #pragma unroll
-            for (int i = 0; i < S; i++) {
-                const float2 p = from[own_filter + i][lane];
+                for (int i = 0; i < S; i++) {
+                    const float2 p = from[own_filter + i][lane];
 #pragma unroll
-                for (int j = 0; j < S; j++) {
-                    float2 &z = sums[i][j];
-                    z.x = fmaf(p.x, q[j].x, fmaf(-p.y, q[j].y, z.x));
-                    z.y = fmaf(p.x, q[j].y, fmaf(p.y, q[j].x, z.y));
+                    for (int j = 0; j < S; j++) {
+                        float2 &z = sums[i][j];
+                        z.x = fmaf(p.x, q[j].x, fmaf(-p.y, q[j].y, z.x));
+                        z.y = fmaf(p.x, q[j].y, fmaf(p.y, q[j].x, z.y));
+                    }
                 }
             }
+            stage = stage + 1 < PRODUCT_STAGES ? stage + 1 : 0;
         }
-        stage = stage + 1 < PRODUCT_STAGES ? stage + 1 : 0;
+        const Place place(a, done);
+        const int left = a.piece.n_filters - place.filter - own_filter, right = a.n_tiles - place.tile - own_tile;
+        const int64_t first = static_cast<int64_t>(place.filter + own_filter) * a.n_tiles + place.tile + own_tile;
+        float2 *to = static_cast<float2 *>(a.block.products) + first * a.shape.segment + place.bin + lane;
+#pragma unroll
+        for (int i = 0; i < S; i++) {
+#pragma unroll
+            for (int j = 0; j < S; j++) {
+                if (i < left && j < right)
+                    __stcg(to, sums[i][j]);
+                to += j + 1 < S ? a.shape.segment : static_cast<int64_t>(a.n_tiles - S + 1) * a.shape.segment;
+                opaque(to);             /* else there is an address for each */
+            }
+        }
     }
-#pragma unroll
-    for (int i = 0; i < S; i++)
-#pragma unroll
-        for (int j = 0; j < S; j++) {
-            const int f = filter + own_filter + i, k = tile + own_tile + j;
-            if (f < a.piece.n_filters && k < a.n_tiles)
-                products[(static_cast<int64_t>(f) * a.n_tiles + k) * a.shape.segment + bin + lane] = sums[i][j];
-        }
 }
 
 /* Transform the sums of tile blockIdx.x and filter blockIdx.y back, and store the outputs. */
