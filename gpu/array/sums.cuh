@@ -344,8 +344,8 @@ template <int FILTERS, int TILES> struct ProductPlace {
 };
 
 /* Add up the products of spectra over channels, a product of matrices for each bin, for 8 FG filters in 64 / FG tiles at a time.
- * Their spectra of two channels at a time are copied to shared memory, one stage of three being used; copies for a block's next piece
- * begin before the last is done. A thread takes a bin of 8 filters in 8 tiles, 16 loads for 64 products. */
+ * Their spectra of two channels at a time are copied to shared memory, one stage of three being used; copies for a block's next
+ * piece begin before the last is done. A thread takes a bin of 8 filters in 8 tiles, 16 loads for 64 products. */
 template <int FG> __global__ void __launch_bounds__(PRODUCT_THREADS, 2) stack_products(const StackProducts a)
 {
     constexpr int S = PRODUCT_SIDE, BINS = PRODUCT_BINS, FILTERS = S * FG, TILES = S * PRODUCT_THREADS / BINS / FG;
