@@ -131,7 +131,7 @@ def check_resumed(name, path, out):
     whole = time.monotonic() - begin
     while code == 75 and runs < 20:
         runs += 1
-        done = run(*arguments, "--time-limit", f"{runs * whole / 3:.3f}s")
+        done = run(*arguments, "--time-limit", f"{runs * whole / 2:.3f}s")
         code = done.returncode
     check(runs > 1 and "continuing the interrupted run" in done.stderr, f"{name}: {runs} runs, not one of which is resumed: {done.stderr}")
     if check(code == 0, f"{name}, resumed: {done.stderr}"):
