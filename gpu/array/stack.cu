@@ -448,7 +448,8 @@ cudaError_t lw_stack_sum(const struct lw_stack_shape *shape, const struct lw_sta
 {
     const Length &length = length_for(*shape);
     const StackSums a = stack_sums_of(*shape, *bank, *block, *piece, length.teams, length.kernels.shared_bytes);
-    const int64_t parts = lw_min64(lw_divide_up(piece->count, block_threads), 65535);
+    /* Blocks that look for spoilt or quiet windows mostly find none: few are launched. */
+    const int64_t parts = lw_min64(lw_divide_up(piece->count, block_threads), lw_max64(8, 8192 / piece->n_filters));
     const dim3 grid(static_cast<unsigned>(piece->n_filters), static_cast<unsigned>(parts));
     if (shape->is_fused) {
         const cudaError_t status = sum_spectra(*shape, *bank, *block, *piece, stream);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MOST_SLOTS 8
-#define MOST_BLOCKS 100             /* of a trial on the axis: each takes 0.2 ms of a GPU's time */
+#define MOST_BLOCKS 100             /* blocks of a trial on the axis: each takes 0.2 ms of a GPU's time */
 
 struct run {
     struct lw_engine *engine;
@@ -21,6 +21,12 @@ struct run {
     struct trial_result *result;
     struct trial_found *found;          /* NULL: only the series is wanted */
 };
+
+/* Return `wanted` outputs, or as many whole units as make no more than MOST_BLOCKS pieces of a trial. */
+static int64_t at_least(const struct run *run, int64_t wanted)
+{
+    return lw_max64(wanted, lw_round_up(run->data->n_outputs / MOST_BLOCKS, run->plan.unit));
+}
 
 static int64_t at_most(int64_t wanted, int64_t all) { return wanted > 0 && wanted < all ? wanted : all; }
 
@@ -115,18 +121,19 @@ static void search_part(const struct run *run, struct lw_slot *slot, int product
         take_rows(run, slot, product, part->first, part->count);
 }
 
-/* Search the block again in its smallest parts: one grid unit, one channel unit, one filter. */
+/* Search the block again in its smallest parts, one grid unit, one channel unit, one filter, or in a hundredth of the axis. */
 static void search_again(const struct run *run, struct lw_slot *slot, int product)
 {
     const struct trial *const t = &run->data->trial;
     const struct lw_block *const b = &slot->block;
     const int n_filters = t->search.clusters_filters ? t->n_filters : 1;
-    for (int64_t first = 0; first < b->count; first += run->plan.unit)
+    const int64_t each = at_least(run, run->plan.unit);
+    for (int64_t first = 0; first < b->count; first += each)
         for (int64_t channel = 0; channel < b->n_channels; channel += run->plan.channel_unit)
             for (int filter = 0; filter < t->n_filters; filter += n_filters)
                 search_part(run, slot, product, &(struct lw_part){
                     .first = b->first + first,
-                    .count = lw_min64(run->plan.unit, b->count - first),
+                    .count = lw_min64(each, b->count - first),
                     .channel = b->channel + channel,
                     .n_channels = lw_min64(run->plan.channel_unit, b->n_channels - channel),
                     .filter = filter,
@@ -244,8 +251,7 @@ static bool prepare(struct run *run, const struct lw_op_spec *spec)
     struct lw_error err = {0};
     int rc = ops->op_plan(run->engine, spec, &run->plan, &err);
     if (!rc) {
-        const int64_t least = lw_round_up(run->data->n_outputs / MOST_BLOCKS, run->plan.unit);
-        run->count = at_most(run->cut->units > 0 ? lw_max64(run->cut->units * run->plan.unit, least) : 0, run->data->n_outputs);
+        run->count = at_most(run->cut->units > 0 ? at_least(run, run->cut->units * run->plan.unit) : 0, run->data->n_outputs);
         run->n_channels = at_most(run->cut->channel_units * run->plan.channel_unit, t->n_channels);
         rc = ops->op_create(run->engine, spec, &run->plan, run->count, run->n_channels, &run->op, &err);
     }

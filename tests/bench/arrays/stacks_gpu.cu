@@ -135,7 +135,7 @@ static void measure(const lw_op_spec &spec, int64_t count, int walk, int abreast
     allocate(&b.block.most, all);
     allocate(&b.block.report, 1);
     CHECK_CUDA(cudaMemset(b.block.report, 0, sizeof *b.block.report));
-    const int64_t each = tiles * b.shape.segment * (int64_t)sizeof(float2);     /* as gpu/array/stacks.c does */
+    const int64_t each = tiles * b.shape.segment * (int64_t)sizeof(float2);
     b.block.n_products = b.shape.is_fused ? (int)std::min<int64_t>(spec.ols.n_filters, (((512 << 20) / each) / 32 + 1) * 32) : 0;
     allocate((float2 **)&b.block.products, b.block.n_products * tiles * b.shape.segment);
     b.piece.n_filters = spec.ols.n_filters;
