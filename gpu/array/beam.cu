@@ -99,9 +99,9 @@ __global__ void __launch_bounds__(block_threads) load_channels(const lw_beam_inp
         if (first + across < in.n_samples && channel + r < a.n_inputs) {
             const auto sample =
                 in.is_slow ? tile[across][r] : sample_of<Channel, Stored, PARTS>(in, a, channel + r, first + across);
-            Channel *const to = static_cast<Channel *>(a.channels) + (channel + r) * a.channel_pitch + (first + across) * PARTS;
+            const int64_t to = (channel + r) * a.channel_pitch + LW_BEAM_ALIGNED + (first + across) * PARTS;
             for (int p = 0; p < PARTS; p++)
-                to[p] = sample.part[p];
+                static_cast<Channel *>(a.channels)[to + p] = sample.part[p];
         }
 }
 
@@ -133,19 +133,6 @@ struct Chunk {
     int count, beam, end;
 };
 
-/* Return numbers at .. at + 3 of a channel. Those beyond its ends count for no beam. */
-template <class Channel> LW_DEVICE Four<Channel> four_of(const Channel *channel, int64_t at, int64_t n)
-{
-    Four<Channel> x;
-    if (at >= 0 && at + 3 < n)
-        for (int j = 0; j < 4; j++)
-            x.v[j] = __ldg(channel + at + j);
-    else
-        for (int j = 0; j < 4; j++)
-            x.v[j] = at + j >= 0 && at + j < n ? channel[at + j] : 0;
-    return x;
-}
-
 /* Return the least number at which a sum may begin. */
 __host__ LW_DEVICE int least_of(const lw_beam_array &a) { return -a.before & ~(LW_BEAM_ALIGNED - 1); }
 
@@ -153,29 +140,31 @@ template <class K> __global__ void __launch_bounds__(block_threads) sum_subbands
 {
     using Channel = typename K::Channel;
     using Sum = typename K::Sum;
+    using Total = std::conditional_t<std::is_integral<Sum>::value, int32_t, Sum>;
     const int subband = blockIdx.x % a.n_subbands;
     const int at = least_of(a) + (blockIdx.x / a.n_subbands * block_threads + threadIdx.x) * 4;
-    const int64_t first = chunk.begin + a.before + at;
+    const Channel *const first = static_cast<const Channel *>(a.channels) + LW_BEAM_ALIGNED + chunk.begin + a.before + at;
     for (int i = a.tables.begin[subband]; i < a.tables.begin[subband + 1]; i++) {
         const lw_beam_sum sum = a.tables.sums[i];
         if (sum.last < chunk.beam || sum.first >= chunk.end || at < sum.least || at >= sum.most + chunk.count)
             continue;
         const int64_t row = static_cast<int64_t>(sum.first) * a.n_inputs;
-        Four<Sum> total = {};
+        Total total[4] = {};
         for (int c = subband * a.width; c < min((subband + 1) * a.width, a.n_inputs); c++) {
             const float weight = a.tables.weights ? a.tables.weights[row + c] : 1;
             if (weight == 0)
                 continue;
-            const Channel *const channel = static_cast<const Channel *>(a.channels) + c * a.channel_pitch;
-            const int64_t from = first + a.tables.delays[row + c] * a.parts - sum.offset;
-            const Four<Channel> x = four_of(channel, from, a.channel_pitch);
+            const Channel *const from = first + c * a.channel_pitch + (a.tables.delays[row + c] * a.parts - sum.offset);
             for (int j = 0; j < 4; j++)
                 if constexpr (std::is_integral<Sum>::value)
-                    total.v[j] = static_cast<Sum>(total.v[j] + x.v[j]);
+                    total[j] += __ldg(from + j);
                 else
-                    total.v[j] += static_cast<Sum>(weight) * x.v[j];
+                    total[j] += static_cast<Sum>(weight) * __ldg(from + j);
         }
-        *reinterpret_cast<Four<Sum> *>(static_cast<Sum *>(a.sums) + i * a.sum_pitch + (at - sum.least)) = total;
+        Four<Sum> stored;
+        for (int j = 0; j < 4; j++)
+            stored.v[j] = static_cast<Sum>(total[j]);
+        *reinterpret_cast<Four<Sum> *>(static_cast<Sum *>(a.sums) + i * a.sum_pitch + (at - sum.least)) = stored;
     }
 }
 

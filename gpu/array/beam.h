@@ -73,7 +73,8 @@ struct lw_beam_array {
     int32_t more;                       /* what stored bytes are more than their samples */
     int narrow;                         /* sub-bands whose sums of 16 bits have a sum of 16 bits */
     int before, after;                  /* numbers before and after its own that a beam needs */
-    int64_t channel_pitch, sum_pitch;   /* numbers from row to row */
+    int64_t channel_pitch, sum_pitch;   /* numbers from row to row; sums are rounded to LW_BEAM_ALIGNED numbers, so that they read
+                                           as many before and behind a channel, which count for no beam */
     int64_t chunk;                      /* numbers of a chunk */
     void *channels, *sums, *beams;
 };

@@ -106,7 +106,7 @@ static struct lw_beam_array array_of(const struct lw_op_spec *spec, const struct
         .more = spec->input.scalar == LW_INT8 ? 0x80 : 0,
         .narrow = (int)lw_max64(1, LW_BEAMS_MOST_WIDTH / shape->width), .before = (int)(parts * shifts->before),
         .after = (int)(parts * shifts->after), .sizes = sizes,
-        .channel_pitch = lw_round_up(length, LW_BEAM_ALIGNED), .chunk = lw_round_up(chunk, sizes.tile),
+        .channel_pitch = lw_round_up(length, LW_BEAM_ALIGNED) + 2 * LW_BEAM_ALIGNED, .chunk = lw_round_up(chunk, sizes.tile),
     };
     array.sum_pitch = lw_round_up(array.chunk + outer, LW_BEAM_ALIGNED) + 2 * LW_BEAM_ALIGNED;
     return array;
