@@ -80,13 +80,13 @@ static int64_t span_of(const lw_shifts &stacks)
     return span;
 }
 
-/* Picoseconds of a product of two bins, and of what the way back of a sum costs beside its transform. */
-static constexpr double PRODUCT = 0.24, TRAFFIC = 4;
+/* Picoseconds of a product of two bins; the way back of a sum beside one whose outputs are added. */
+static constexpr double PRODUCT = 0.29, BACK = 0.8;
 
 double lw_stack_seconds(const struct lw_stack_shape *shape, int64_t n_inputs)
 {
     const double back = length_for(*shape).picoseconds;
-    const double point = shape->is_fused ? PRODUCT + (back + TRAFFIC) / static_cast<double>(n_inputs) : back;
+    const double point = shape->is_fused ? PRODUCT + BACK * back / static_cast<double>(n_inputs) : back;
     return point * 1e-12 * shape->segment / shape->tile;
 }
 

@@ -63,20 +63,6 @@ template <class Real> LW_DEVICE Real scale_at(const OlsArgs &a, int64_t channel,
     return __ldg((const Real *)a.search.scales + channel * a.search.pitch + a.search.table.filter + f);
 }
 
-/* Scales of the two series of a segment, found before the loop over filters, which has neither registers nor time for it. */
-struct SearchScales {
-    const void *first;
-    int later;                          /* places from a scale to that of the second series */
-
-    template <class Real> LW_DEVICE void begin(const OlsArgs &a, const SearchPlace &s)
-    {
-        first = (const Real *)a.search.scales + s.channel[0] * a.search.pitch + a.search.table.filter;
-        later = s.channel[1] > s.channel[0] ? (int)a.search.pitch : 0;
-    }
-
-    template <class Real> LW_DEVICE Real of(int f) const { return __ldg((const Real *)first + f); }
-};
-
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
 /* Return whether one of the thread's outputs may be a crossing; v has re and im swapped. */
@@ -158,14 +144,15 @@ LW_DEVICE void find_crossings(const typename F::C (&v)[F::E], const OlsArgs &a, 
 /* Epilogue, time fast. If there may be crossings, the segment's place is computed anew: the transform needs the registers. */
 struct FindCrossings : Epilogue {
     static constexpr bool FINDS = true;
-    int segment;
-    SearchScales scales;
+    int segment, channels[2];           /* channels: numbers in the block */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &a, const OlsPlace &p, int segment_, int)
     {
+        const SearchPlace s = search_place<PAIRED>(a, p, segment_);
         segment = segment_;
-        scales.begin<typename F::Real>(a, search_place<PAIRED>(a, p, segment_));
+        channels[0] = (int)(s.channel[0] - a.search.channel);
+        channels[1] = (int)(s.channel[1] - a.search.channel);
     }
 
     template <class F, int DISCARD, bool PAIRED>
@@ -173,7 +160,9 @@ struct FindCrossings : Epilogue {
                           bool, int f, int t)
     {
         using Real = typename F::Real;
-        const Real scale = scales.of<Real>(f), second = PAIRED ? scales.of<Real>(f + scales.later) : scale;
+        const int64_t channel = a.search.channel;
+        const Real scale = scale_at<Real>(a, channel + channels[0], f);
+        const Real second = PAIRED ? scale_at<Real>(a, channel + channels[1], f) : scale;
         fft.end_backward(v, shared, t);
         if (!__any_sync(0xffffffffu, may_cross<F, DISCARD, PAIRED>(v, a, scale, second)))
             return;
@@ -410,13 +399,14 @@ LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, co
     }
 }
 
-/* Epilogue, time fast. The strengths lie behind the team's exchange regions. Addresses are computed behind the transform, which
- * needs the registers. */
+/* Epilogue, time fast. The strengths lie behind the team's exchange regions. Scales are found once a segment, and addresses
+ * behind the transform, which needs the registers. */
 template <class Real> struct KeepBest : Epilogue {
     static constexpr bool FINDS = true;
     Real factor;
     int64_t output;
-    SearchScales scales;
+    const void *scales;
+    int later;                          /* places from a scale to that of the second series */
 
     template <class F> LW_DEVICE static Real *strengths_of(typename F::C *shared)
     {
@@ -430,7 +420,8 @@ template <class Real> struct KeepBest : Epilogue {
     {
         const SearchPlace s = search_place<PAIRED>(a, p, segment);
         output = s.output[0];
-        scales.begin<Real>(a, s);
+        scales = (const Real *)a.search.scales + s.channel[0] * a.search.pitch + a.search.table.filter;
+        later = s.channel[1] > s.channel[0] ? (int)a.search.pitch : 0;
         factor = strength_factor<F, PAIRED>(kept, shared, a, s.channel[0], t);
         begin_strengths<F, PAIRED>(strengths_of<F>(shared), a, s, factor, 1, t);
     }
@@ -439,7 +430,7 @@ template <class Real> struct KeepBest : Epilogue {
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &,
                           bool, int f, int t)
     {
-        const Real scale = scales.of<Real>(f), second = PAIRED ? scales.of<Real>(f + scales.later) : scale;
+        const Real scale = __ldg((const Real *)scales + f), second = PAIRED ? __ldg((const Real *)scales + (f + later)) : scale;
         fft.end_backward(v, shared, t);
         int64_t late = output;
         opaque(late);
