@@ -154,7 +154,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 
 /* ---- tables ---------------------------------------------------------------------------------------------------------- */
 
-/* What the tables are made from, and where they go: host memory. */
+/* Sources of the tables, and their place in host memory. */
 struct maker {
     const struct lw_beams *beams;
     struct lw_beam_array *array;

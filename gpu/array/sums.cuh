@@ -20,7 +20,7 @@
 
 /* ---- samples -------------------------------------------------------------------------------------------------------- */
 
-/* What the kernels are given. */
+/* Arguments of the kernels. */
 struct StackArgs {
     lw_stack_shape shape;
     lw_stack_bank bank;
