@@ -261,7 +261,8 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
     int rc = lw_window_end(loop->window, err);
     rc = rc ? rc : lw_map_end(loop->map, err);
     const struct lw_samples_view view = view_of(loop, part);
-    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* the engine also counts copies */
+    const bool counts = loop->reading.block.filter == 0 && job->boundary != LW_BOUNDARY_ZERO;
+    if (rc == LW_OK && counts && part->end > job->n_samples)        /* the engine also counts copies */
         early_of(loop, loop->reading.slot)->n_not_finite -=
             lw_not_finite_count(&view, lw_max64(part->begin, job->n_samples), part->end);
     return rc;
