@@ -22,7 +22,7 @@ F, M, N = (50, 801, 30000) if ENGINE == "cpu" else (33, 9001, 22000)      # devi
 def make(path):
     with h5py.File(path, "w") as file:
         signal = random.standard_normal((3, N)).astype("f4")
-        signal[1, 20000:20010] = np.nan
+        signal[1, 20000:20010] = signal[2, 2] = np.nan
         file["signal"], file["slow"] = signal, np.ascontiguousarray(signal.T)
         file["int16"] = np.round(1000 * random.standard_normal((2, N))).astype("i2")
         file["bank"] = random.standard_normal((F, M)).astype("f4")
@@ -76,6 +76,7 @@ def run(ranks, arguments, out, *more):
 def data_of(path):
     found = {}
     with h5py.File(path) as file:
+        found["samples_not_finite"] = file.attrs["samples_not_finite"]
         file.visititems(lambda name, item: found.update({name: item[()].tobytes()}) if isinstance(item, h5py.Dataset) else None)
     return found
 
