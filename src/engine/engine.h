@@ -399,6 +399,7 @@ struct lw_op;
 struct lw_sparse_ops;
 struct lw_dense_ops;
 struct lw_published_ops;
+struct lw_accel_ops;
 
 /* Modelled seconds of a channel in a sparse run, on one thread or the device: `channel` for any, and `unit` for each unit of work,
  * which is a sample of the first attempt, or of a dense transform n log2 n. Threads gain at most a factor `most_gain`. */
@@ -462,6 +463,7 @@ struct lw_engine_ops {
     const struct lw_sparse_ops *sparse;         /* engine/sparse.h */
     const struct lw_dense_ops *dense;           /* engine/sparse.h */
     const struct lw_published_ops *published;   /* engine/published/solver.h */
+    const struct lw_accel_ops *accel;           /* engine/accel.h; NULL: the engine has no such search */
 };
 
 #define LW_DEVICE_ID 48
