@@ -16,8 +16,8 @@
  * 863, L13 (2018).)
  *
  * The grid has steps of 1/2 in r, 2 in z, 20 in w. At each of its points, which is the highest harmonic H of a signal, the sum
- * over harmonics is S_H(r, z, w) = sum over k from 1 to H of P at the point next to (r k / H, z k / H, w k / H), for H = 1, 2, 4, 8,
- * 16. A sum of noise alone is a chi-squared with 2 H degrees of freedom, halved. */
+ * over harmonics is S_H(r, z, w) = sum over k from 1 to H of P at the point next to (r k / H, z k / H, w k / H), for H = 1, 2, 4,
+ * 8, 16. A sum of noise alone is a chi-squared with 2 H degrees of freedom, halved. */
 #pragma once
 
 #include "base/error.h"
@@ -67,8 +67,8 @@ int64_t lw_accel_good_length(int64_t n);
 static inline double lw_accel_z(const struct lw_accel_plan *plan, int z) { return (double)(z - plan->n_z / 2) * LW_ACCEL_Z_STEP; }
 static inline double lw_accel_w(const struct lw_accel_plan *plan, int w) { return (double)(w - plan->n_w / 2) * LW_ACCEL_W_STEP; }
 
-/* The point of the grid for harmonic k of H, where the highest harmonic is at point j of r, and at distance d from the middle of z or
- * w. Points halfway between two are rounded up in r, and away from 0 in z and w. */
+/* The point of the grid for harmonic k of H, where the highest harmonic is at point j of r, and at distance d from the middle of z
+ * or w. Points halfway between two are rounded up in r, and away from 0 in z and w. */
 static inline int64_t lw_accel_sub_r(int64_t j, int k, int H) { return (2 * j * k + H) / (2 * H); }
 static inline int lw_accel_sub_z(int d, int k, int H) { return d < 0 ? -((-2 * d * k + H) / (2 * H)) : (2 * d * k + H) / (2 * H); }
 
@@ -91,7 +91,7 @@ struct lw_accel_hits {
 struct lw_accel_candidate {
     int harmonics;
     double sigma, power;            /* power: the exact sum over harmonics */
-    double r, z, w;                 /* of the fundamental */
+    double r, z, w;                 /* those of the fundamental */
     double r_error, z_error, w_error;   /* standard deviations */
 };
 

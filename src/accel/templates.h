@@ -3,8 +3,8 @@
 
 #include "accel/accel.h"
 
-/** Return the half width of the template of z and w, in bins: 1.1 times the largest excursion plus 16, as PRESTO's low accuracy (its
- * src/responses.c), or that of spec->lost. LW_ESYSTEM. */
+/** Return the half width of the template of z and w, in bins: 1.1 times the largest excursion plus 16, as PRESTO's low accuracy
+ * (its src/responses.c), or that of spec->lost. LW_ESYSTEM. */
 int lw_accel_half_width(const struct lw_accel_spec *spec, double z, double w, int *half_width, struct lw_error *err);
 
 /** Make the template of indices z and w: conj(A(j / LW_ACCEL_STEPS; z, w)) for j = -half .. half with half = LW_ACCEL_STEPS

@@ -13,8 +13,8 @@
 /** Return the largest distance of the frequency from its mean, in bins. */
 double lw_drift_excursion(double z, double w);
 
-/** Compute A at q = j / steps for j = -half_width steps .. half_width steps, exact to 1e-12. LW_ESYSTEM: no memory. Several threads may
- * call it at a time.
+/** Compute A at q = j / steps for j = -half_width steps .. half_width steps, exact to 1e-12. LW_ESYSTEM: no memory. Several threads
+ * may call it at a time.
  * @param out  [2 half_width steps + 1][2] */
 int lw_drift_response(double z, double w, int steps, int half_width, double *out, struct lw_error *err);
 

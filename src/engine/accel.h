@@ -3,8 +3,8 @@
  *     bytes -> create -> then, for each series:  begin ... wait -> destroy
  *
  * begin hands a series to the engine and returns; wait blocks until its spectrum and hits are complete. One series may be under way
- * at a time. Neither allocates anything. Results do not depend on threads, memory or the range: a search of several ranges finds the
- * hits that one search of them all finds, if the ranges are cut between cells. */
+ * at a time. Neither allocates anything. Results do not depend on threads, memory or the range: a search of several ranges finds
+ * the hits that one search of them all finds, if the ranges are cut between cells. */
 #pragma once
 
 #include "accel/accel.h"
