@@ -10,12 +10,7 @@
 
 #include "base/error.h"
 #include "base/instant.h"
-#include "base/type.h"
 #include "io/bytes/packing.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define LW_MAX_DIMS 4
 #define LW_MAX_PATH 1024

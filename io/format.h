@@ -15,14 +15,8 @@
  * one rank first lists or describes the file in a child process (shield.h); the ranks then open only described files. */
 #pragma once
 
-#include "base/error.h"
 #include "io/bytes/decode.h"
-#include "io/dataset.h"
 #include "io/list.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct lw_notes;
 struct lw_object;

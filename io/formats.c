@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "io/dataset.h"
 
 #include <ctype.h>
 #include <unistd.h>

@@ -1,12 +1,7 @@
 /* list.h - list the datasets of a file of any format, for `lapwing info FILE`. */
 #pragma once
 
-#include "base/error.h"
 #include "io/dataset.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* One dataset of the list, as texts to print. */
 struct lw_listing {

@@ -7,10 +7,7 @@
  * A text that is the name of an existing file means that file, even if it looks like a pattern or like several names. */
 #pragma once
 
-#include "base/error.h"
 #include "io/dataset.h"
-
-#include <stdint.h>
 
 struct lw_object {
     const char *name;           /* the user's text, for messages; borrowed */

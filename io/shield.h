@@ -13,11 +13,7 @@
  * Formats without a library (lw_format.library) need no looker: lw_examine_dataset reads their files directly. */
 #pragma once
 
-#include "base/error.h"
 #include "io/names.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /** Look at the object and fill *result, which must be plain data without pointers. */
 typedef int lw_shield_fn(const struct lw_object *object, void *result, struct lw_error *err);

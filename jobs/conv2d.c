@@ -9,8 +9,6 @@
 #include "jobs/conv2d_kernel.h"
 #include "jobs/jobs.h"
 #include "jobs/synth/synth.h"
-#include "options/parse.h"
-#include "signal/convolution.h"
 
 #include <assert.h>
 #include <float.h>

@@ -6,9 +6,7 @@
 #include "design/taps.h"
 #include "job/coordinates.h"
 #include "jobs/filters/bank.h"
-#include "options/parse.h"
 #include "options/words.h"
-#include "signal/convolution.h"
 
 #include <assert.h>
 #include <complex.h>

@@ -3,7 +3,6 @@
 #include "job/choose.h"
 #include "job/coordinates.h"
 #include "job/search.h"
-#include "job/selection.h"
 #include "jobs/aliasing.h"
 #include "jobs/filters/asked.h"
 #include "jobs/filters/whitening.h"
@@ -11,7 +10,6 @@
 #include "jobs/ols_array.h"
 #include "jobs/ols_filters.h"
 #include "jobs/synth/synth.h"
-#include "signal/convolution.h"
 
 #include <assert.h>
 #include <inttypes.h>

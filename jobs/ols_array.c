@@ -48,13 +48,6 @@ int64_t lw_ols_all_channels(const struct lw_job *job)
     return input->n_dims > 1 ? input->dims[1 - job->view.axis] : 1;
 }
 
-bool lw_ols_find_channels(const struct lw_job *job, int64_t n, struct lw_range *range)
-{
-    const int64_t all = lw_ols_all_channels(job), chosen = lw_range_length(&job->view.channels);
-    *range = n == all ? job->view.channels : (struct lw_range){0, chosen, 1};
-    return n == all || n == chosen;
-}
-
 /* ---- delays and weights -------------------------------------------------------------------------------------------------- */
 
 /* Read a table [n x channel], or [channel] for all rows, and keep the chosen channels.
@@ -64,54 +57,20 @@ static int read_table(const struct lw_options *given, struct lw_comm *comm, cons
                       double **values, struct lw_error *err)
 {
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    struct lw_range channels = {0};
     LW_FREED double *all = NULL;
     *values = NULL;
     int rc = lw_reader_read_numbers(comm, lw_options_text(given, option), 2, info, &all, err);
     if (rc)
         return rc;
     job->input_names[job->n_inputs++] = option;
-    const int64_t rows = info->n_dims == 2 ? info->dims[0] : 1, columns = info->dims[info->n_dims - 1];
-    const int64_t n_channels = lw_range_length(&job->view.channels);
-    *n = *n > 0 ? *n : rows;
-    if (info->type.is_complex)
-        rc = lw_fail(err, LW_EDATA, "--%s %.600s is complex: give real numbers", option, lw_dataset_name(info).text);
-    else if (*n > MOST_SUMS)
+    if (*n == 0)
+        *n = info->n_dims == 2 ? info->dims[0] : 1;
+    if (*n > MOST_SUMS)
         rc = lw_fail(err, LW_EDATA, "--%s %.600s has %" PRId64 " rows, at most %d are possible", option,
                      lw_dataset_name(info).text, *n, MOST_SUMS);
-    else if (!lw_ols_find_channels(job, columns, &channels) || (rows != *n && rows != 1))
-        rc = lw_fail(err, LW_EDATA, "--%s %.600s is [%" PRId64 " x %" PRId64 "]: give [%" PRId64 " x %" PRId64 "], or [%" PRId64
-                     "] for all, a column for each channel of the input", option, lw_dataset_name(info).text, rows, columns, *n,
-                     lw_ols_all_channels(job), lw_ols_all_channels(job));
-    else if (!(*values = lw_alloc_array(*n * n_channels, sizeof **values, option, err)))
-        rc = LW_ESYSTEM;
-    for (int64_t i = 0; rc == LW_OK && i < *n * n_channels; i++)
-        (*values)[i] = all[(rows > 1 ? i / n_channels : 0) * columns + channels.begin + i % n_channels * channels.step];
+    else
+        rc = lw_job_channel_values(option, info, all, *n, lw_ols_all_channels(job), &job->view.channels, values, err);
     return lw_comm_agree(comm, rc, err);
-}
-
-/* Round the delays to samples. */
-static int round_delays(const struct lw_options *given, const char *option, const struct lw_job *job, const double *values,
-                        struct lw_job_array *array, struct lw_error *err)
-{
-    const struct lw_shifts *const s = &array->shifts;
-    const bool in_seconds = lw_options_choice(given, "delay-unit") > 0;
-    const double rate_hz = in_seconds ? job->inputs[0].axis.sample_rate_hz : 1;
-    if (rate_hz <= 0)
-        return lw_fail(err, LW_EUSAGE, "--delay-unit s needs the sampling rate of %.600s, which the file does not have: give "
-                       "--sample-rate", lw_dataset_name(&job->inputs[0]).text);
-    if (!(array->delays = lw_alloc_array(s->n * s->n_inputs, sizeof *array->delays, "delays", err)))
-        return LW_ESYSTEM;
-    for (int64_t i = 0; i < s->n * s->n_inputs; i++) {
-        const double delay = values ? values[i] * rate_hz : 0, whole = rint(delay);
-        if (!(fabs(delay) < 0x1p30) || (!in_seconds && delay != whole))
-            return lw_fail(err, LW_EDATA, "--%s: the delay of row %" PRId64 ", channel %" PRId64 ", is %.9g: give %s", option,
-                           i / s->n_inputs, i % s->n_inputs, values[i],
-                           fabs(delay) < 0x1p30 ? "whole samples, or seconds with --delay-unit s"
-                                                : "finite delays of less than 2^30 samples");
-        array->delays[i] = (int32_t)whole;
-    }
-    return LW_OK;
 }
 
 /* Store the weights of a sum over channels, divided by their own sum for a mean. @param weights  NULL: 1 */
@@ -185,8 +144,10 @@ static int make_array(const struct lw_options *given, struct lw_comm *comm, bool
         rc = lw_ols_check_rate(given, job, &job->inputs[place], "delays", err);
     if (rc == LW_OK && lw_options_given(given, weighting))
         rc = read_table(given, comm, weighting, job, &shifts->n, &weights, err);
+    if (rc == LW_OK && !(array->delays = lw_alloc_array(shifts->n * shifts->n_inputs, sizeof *array->delays, "delays", err)))
+        rc = LW_ESYSTEM;
     if (rc == LW_OK)
-        rc = round_delays(given, delaying, job, delays, array, err);
+        rc = lw_job_round_delays(given, delaying, &job->inputs[0], delays, shifts->n, shifts->n_inputs, array->delays, err);
     if (rc == LW_OK)
         rc = keep_weights(weighting, weights, lw_options_choice(given, "stack") == 1, array, err);
     if ((rc = lw_comm_agree(comm, rc, err)))

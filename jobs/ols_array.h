@@ -39,10 +39,6 @@ int lw_ols_choose_array(const struct lw_options *given, struct lw_comm *comm, st
 /** Return the channels of the input, chosen or not. */
 int64_t lw_ols_all_channels(const struct lw_job *job);
 
-/** Find the elements of a dimension of n channels that belong to the chosen channels of the input. The dimension has all channels,
- * or the chosen ones. @return  false: it has neither */
-bool lw_ols_find_channels(const struct lw_job *job, int64_t n, struct lw_range *range);
-
 /** Note in attributes what was made of the channels. */
 void lw_ols_describe_array(const struct lw_options *given, const struct lw_job *job, struct lw_product *product);
 

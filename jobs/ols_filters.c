@@ -8,7 +8,6 @@
 #include "jobs/filters/asked.h"
 #include "jobs/filters/whitening.h"
 #include "jobs/ols_array.h"
-#include "signal/convolution.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -81,7 +80,7 @@ static int find_channels(const struct lw_options *given, struct lw_comm *comm, c
     if (rc || info.n_dims < 3)
         return rc;
     const int64_t all = lw_ols_all_channels(job);
-    if (all > 1 && lw_ols_find_channels(job, info.dims[1], channels))
+    if (all > 1 && lw_job_find_channels(info.dims[1], all, &job->view.channels, channels))
         *its = channels;
     else if (info.dims[0] > 1 && info.dims[1] > 1 && info.dims[2] > 1)
         return lw_fail(err, LW_EDATA, "the filters in %.600s are for %" PRId64 " channels, but the input has %" PRId64 ": give "

@@ -1,5 +1,4 @@
 /* sfft.c - the job `sfft`: the largest Fourier coefficients of a very long signal, from a small part of its samples. */
-#include "base/integers.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "job/choose.h"
@@ -9,7 +8,6 @@
 #include "jobs/sfft_published.h"
 #include "jobs/synth/synth.h"
 #include "sfft/number.h"
-#include "sfft/sfft.h"
 
 #include <assert.h>
 #include <inttypes.h>

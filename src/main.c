@@ -1,16 +1,13 @@
 /* main.c - start MPI where it is needed, do what the command line asks for, and end every rank with the same code. */
 #include "base/file.h"
-#include "base/log.h"
 #include "cli/cli.h"
 #include "cli/help.h"
-#include "comm/comm.h"
 #include "io/shield.h"
 #include "resume/stop.h"
 #include "setup/report.h"
 
 #include <signal.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 

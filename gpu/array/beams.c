@@ -4,12 +4,10 @@
  *     input -> channels -> beams -> gpu/ols -> products */
 #include "base/integers.h"
 #include "base/memory.h"
-#include "engine/beams.h"
 #include "gpu/array/beam.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/op.h"
-#include "signal/beams_costs.h"
 
 #include <inttypes.h>
 #include <stddef.h>

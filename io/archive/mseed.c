@@ -3,7 +3,6 @@
  * The path /NET.STA.LOC.CHA is one channel, [time]. No path is all channels, [channel x time], at the times that all of them have.
  * A path that ends with #2 is stretch number 2 (mseed_index.h), counted from 0. Records are unpacked when they are read, by several
  * threads at a time. */
-#include "io/format.h"
 
 #include "base/integers.h"
 #include "base/memory.h"

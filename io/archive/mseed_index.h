@@ -13,9 +13,6 @@
 #include "base/instant.h"
 #include "base/type.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { LW_MSEED_NAME = 16 };
 
 struct lw_mseed_record {

@@ -6,11 +6,7 @@
  * bits. Source: van Straten et al. 2010, and the definition kept by CSIRO. */
 #pragma once
 
-#include "base/error.h"
 #include "io/dataset.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* The headers of a file. Columns (`data` to `offsets`) are first bytes in a row; -1: the table lacks the column. */
 struct lw_psrfits {

@@ -2,8 +2,6 @@
 
 #include "io/archive/shared.h"
 
-#include <stddef.h>
-
 /* Convert IBM's hexadecimal floats: (-1)^sign x fraction / 2^24 x 16^(exponent - 64). Sign, fraction and exponent have 1, 24 and 7
  * bits. A float32 holds 24 bits, so values are exact; too large ones become infinite, too small ones are rounded. */
 static inline void convert_ibm(const unsigned char *from, int64_t n, bool is_big, char *to)

@@ -3,9 +3,6 @@
 
 #include "base/type.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Convert n samples to the format's scalar type, in this machine's byte order. `from` may be the end of the memory at `to`: each
  * stored sample is read before it is overwritten. */
 typedef void lw_segy_convert_fn(const unsigned char *from, int64_t n, void *to);

@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "io/dataset.h"
 
 #include <errno.h>
 #include <stdio.h>

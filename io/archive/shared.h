@@ -12,9 +12,6 @@
 
 #include "io/format.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 /** Read the first bytes of a file. LW_EIO: the file cannot be opened. @param is_there  set to false if the file is shorter */

@@ -9,9 +9,6 @@
 
 #include "io/format.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { LW_MAX_SUMMED = 2 };
 
 struct lw_spectra {

@@ -12,9 +12,6 @@
 
 #include "base/type.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* name, C type, text */
 #define LW_NUMBERS(X)                      \
     X(LW_NUMBER_INT8, int8_t, "int8")      \

@@ -4,10 +4,7 @@
  *     decoders, shared by more threads than there are decoders:  take -> use as above -> give */
 #pragma once
 
-#include "base/error.h"
 #include "io/codecs/filter.h"
-
-#include <stdint.h>
 
 enum { LW_MAX_FILTERS = 4 };
 

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /** Read bytes [offset, offset + bytes) of a file. LW_EIO: a read failed, or the file ends earlier; the message has its length. */

@@ -1,7 +1,6 @@
 #include "io/codecs/codec.h"
 
 #include <blosc.h>
-#include <stddef.h>
 
 static int64_t claim(const char *from, int64_t bytes)
 {

@@ -1,7 +1,6 @@
 #include "io/codecs/codec.h"
 
 #include <libdeflate.h>
-#include <stddef.h>
 
 static void *create(void) { return libdeflate_alloc_decompressor(); }
 

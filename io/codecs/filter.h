@@ -1,11 +1,7 @@
 /* filter.h - undo, one by one, the filters (here compression, shuffles and checksums) that HDF5 applied to a chunk. */
 #pragma once
 
-#include "base/error.h"
 #include "io/codecs/codec.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum lw_filter_id {
     LW_FILTER_FLETCHER32,

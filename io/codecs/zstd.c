@@ -1,6 +1,5 @@
 #include "io/codecs/codec.h"
 
-#include <stddef.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 

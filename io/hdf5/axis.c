@@ -1,7 +1,6 @@
 #include "io/hdf5/inspect.h"
 
 #include "base/text.h"
-#include "io/dataset.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/library.h"

@@ -1,7 +1,6 @@
 #include "io/hdf5/library.h"
 
 #include "base/integers.h"
-#include "io/codecs/filter.h"
 #include "io/dataset.h"
 
 #include <stdio.h>

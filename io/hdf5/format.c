@@ -1,5 +1,4 @@
 /* format.c - HDF5 as one of the formats of archive files. */
-#include "io/format.h"
 
 #include "base/integers.h"
 #include "io/hdf5/conventions/conventions.h"

@@ -8,14 +8,10 @@
  *     format.c, result/       HDF5 as a format of archive files (io/format.h) and of results (io/write/structure.h) */
 #pragma once
 
-#include "base/error.h"
-#include "io/dataset.h"
 #include "io/format.h"
-#include "io/list.h"
 #include "io/notes/notes.h"
 
 #include <hdf5.h>
-#include <stdbool.h>
 
 /** Open an HDF5 file for this process, even while a logger writes it (SWMR). LW_EIO: unreadable or locked. LW_EDATA: damaged. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err);

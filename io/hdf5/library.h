@@ -2,13 +2,10 @@
  * one-line messages; the types and filters of stored samples. */
 #pragma once
 
-#include "base/error.h"
 #include "base/type.h"
 #include "io/bytes/decode.h"
 
 #include <hdf5.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 /** Start HDF5 without its own messages, with this program's decoders and rules for file locks. May be called often. */
 void lw_hdf5_start(void);

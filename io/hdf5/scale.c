@@ -1,6 +1,5 @@
 #include "io/hdf5/scale.h"
 
-#include "io/dataset.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
 

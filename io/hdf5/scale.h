@@ -4,7 +4,6 @@
 #include "base/error.h"
 
 #include <hdf5.h>
-#include <stdbool.h>
 
 /* A scale with a constant step: value i is first + i * step, in `unit`. */
 struct lw_scale {

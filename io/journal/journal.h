@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define LW_JOURNAL_SUFFIX ".lapwing-journal"        /* the result's name with this suffix is the journal's */

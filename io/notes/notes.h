@@ -6,12 +6,8 @@
  * Jobs need shape, type and times of a dataset, which io/dataset.h describes. recorder.h: which instrument recorded a file. */
 #pragma once
 
-#include "base/error.h"
 #include "io/names.h"
 #include "io/notes/said.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { LW_NOTE_NAME = 64, LW_MOST_COLUMNS = 32 };
 

@@ -2,7 +2,6 @@
  * can pass it to its parent as bytes (io/shield.h). */
 #pragma once
 
-#include "base/error.h"
 #include "io/dataset.h"
 
 enum { LW_SAID_MOST = 4096, LW_SAID_BYTES = 1 << 19, LW_SAID_REALS = 1 << 14, LW_KEPT_MOST = 64 };

@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "base/proc.h"
-#include "io/read/cells.h"
 #include "io/read/convert.h"
 #include "io/read/state.h"
 

@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "base/leave.h"
 #include "base/memory.h"
-#include "io/bytes/transfer.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "io/bytes/transfer.h"
-#include "io/bytes/decode.h"
 #include "io/read/source.h"
 
 /* The state shared by all reads of a dataset. */

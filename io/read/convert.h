@@ -5,8 +5,6 @@
 #include "base/pool.h"
 #include "io/bytes/packing.h"
 
-#include <stdint.h>
-
 /** Return a type that holds every value of `type` and NaN: a floating-point type for integers and float16. */
 struct lw_type lw_convert_type(struct lw_type type);
 

@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "io/format.h"
 #include "io/read/convert.h"
 #include "io/shield.h"
 

@@ -4,8 +4,6 @@
 #include "base/pool.h"
 #include "io/format.h"
 
-#include <stdbool.h>
-
 /* A box of samples to read, in the dimensions that the dataset was described in, and its place in memory. At most three counts
  * exceed 1. Dimensions beyond the dataset's have first 0 and count 1. */
 struct lw_target {

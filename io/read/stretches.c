@@ -2,7 +2,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/format.h"
 #include "io/read/state.h"
 #include "options/words.h"
 

@@ -1,8 +1,6 @@
 /* stretches.h - group many files by the results that they go to (--each), and find the neighbours of each file. */
 #pragma once
 
-#include "comm/comm.h"
-#include "io/names.h"
 #include "io/read/reader.h"
 
 enum lw_each {

@@ -7,9 +7,6 @@
 #include "io/bytes/store.h"
 #include "io/dataset.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* ---- the place of a hyperslab of a contiguous dataset in its file. Pure arithmetic.
  *
  *     memory   |  run 0  |  run 1  |  run 2  |          one hyperslab, row-major

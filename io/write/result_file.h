@@ -17,13 +17,9 @@
  * other users are never emptied, and only the claimed file is ever renamed or deleted. */
 #pragma once
 
-#include "base/error.h"
 #include "io/dataset.h"
 
 #define LW_ROWS_SUFFIX ".lapwing-rows"       /* rows of a growing table, in the order of arrival */
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { LW_MARKED_BYTES = 64 << 10 };
 

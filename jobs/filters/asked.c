@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "jobs/filters/band.h"
-#include "options/parse.h"
 
 #include <stdio.h>
 #include <string.h>

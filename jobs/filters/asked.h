@@ -1,8 +1,6 @@
 /* asked.h - filters that a job makes for the rate of its input: --bandpass, --lowpass, --highpass and --boxcar. */
 #pragma once
 
-#include "comm/comm.h"
-#include "io/dataset.h"
 #include "jobs/filters/bank.h"
 
 /* Entries of a job's table of options: ways to make filters instead of reading them with --filters. */

@@ -3,10 +3,8 @@
 
 #include "design/response.h"
 #include "design/window.h"
-#include "io/write/writer.h"
 #include "jobs/filters/data.h"
 #include "jobs/filters/kinds.h"
-#include "options/parse.h"
 
 #define LW_BANK_MOST_TAPS (1 << 20)                     /* taps of a filter */
 #define LW_BANK_MOST_SIDE 1023                          /* rows and columns of a kernel for images */

@@ -1,5 +1,4 @@
 /* command.c - `lapwing filters KIND`: make a bank, write it to a file, log its figures. A new kind is a line in lw_filter_kinds. */
-#include "jobs/filters/kinds.h"
 
 #include "base/integers.h"
 #include "base/log.h"

@@ -44,7 +44,7 @@ struct cut {
     struct lw_boxes *boxes;             /* owned */
     FILE *into;                         /* memory stream that collects `samples` */
     int64_t *samples;                   /* owned, by malloc; [n] sample of the data under the reference tap */
-    double *delays;                     /* owned; [n][n_channels], whole samples; NULL: 0 */
+    int32_t *delays;                    /* owned; [n][n_channels], samples; NULL: 0 */
     int64_t n, before, n_taps, n_channels;
     int parts;                          /* numbers of a sample */
 };
@@ -70,9 +70,9 @@ static int add_numbers(struct cut *cut, const double *numbers, int64_t n, bool i
 static int add_dataset(struct cut *cut, const char *name, struct lw_error *err)
 {
     static const char *const names[] = {"time", NULL}, *const samples[] = {"sample", NULL};
-    struct lw_notes *const notes = lw_alloc(sizeof *notes, "times", err);
+    LW_FREED struct lw_notes *const notes = lw_alloc(sizeof *notes, "times", err);
+    LW_FREED double *values = NULL;
     struct lw_dataset_info info;
-    double *values = NULL;
     int rc = notes ? lw_notes_read(name, NULL, notes, err) : LW_ESYSTEM;
     if (rc == LW_OK && notes->n_columns == 0) {
         if ((rc = lw_numbers_read(name, 1, &info, &values, err)) == LW_OK)
@@ -85,8 +85,6 @@ static int add_dataset(struct cut *cut, const char *name, struct lw_error *err)
         else if ((rc = lw_notes_read_column(name, notes, has_time ? *names : *samples, &values, err)) == LW_OK)
             rc = add_numbers(cut, values, notes->n_rows, has_time, err);
     }
-    lw_free(values);
-    lw_free(notes);
     return rc;
 }
 
@@ -103,42 +101,25 @@ static int add_text(struct cut *cut, const char *text, struct lw_error *err)
 /* Return the samples by which a channel is late. */
 static int64_t delay_of(const struct cut *cut, int64_t f, int64_t channel)
 {
-    return cut->delays ? (int64_t)cut->delays[f * cut->n_channels + channel] : 0;
+    return cut->delays ? cut->delays[f * cut->n_channels + channel] : 0;
 }
 
-/* Read the delays of the chosen channels. */
 static int read_delays(const struct lw_options *given, struct cut *cut, struct lw_error *err)
 {
     const char *const name = lw_options_text(given, "delays");
     const struct lw_for *const data = cut->data;
-    const bool in_seconds = lw_options_choice(given, "delay-unit") > 0;
-    const double scale = in_seconds ? data->info.axis.sample_rate_hz : 1;
-    LW_FREED double *all = NULL;
+    const int64_t n_all = data->channel_dim >= 0 ? data->info.dims[data->channel_dim] : 1;
+    LW_FREED double *all = NULL, *values = NULL;
     struct lw_dataset_info info;
+    int rc;
     if (!name)
         return LW_OK;
-    const int rc = lw_numbers_read(name, 2, &info, &all, err);
-    if (rc)
+    if ((rc = lw_numbers_read(name, 2, &info, &all, err)) ||
+        (rc = lw_job_channel_values("delays", &info, all, cut->n, n_all, &data->channels, &values, err)))
         return rc;
-    const int64_t rows = info.n_dims == 2 ? info.dims[0] : 1, n_columns = info.dims[info.n_dims - 1];
-    const int64_t there = data->channel_dim >= 0 ? data->info.dims[data->channel_dim] : 1;
-    const struct lw_range those = n_columns == there ? data->channels : (struct lw_range){0, cut->n_channels, 1};
-    if (info.type.is_complex || (n_columns != there && n_columns != cut->n_channels) || (rows != cut->n && rows != 1))
-        return lw_fail(err, LW_EDATA, "--delays %.600s is [%" PRId64 " x %" PRId64 "]: give real numbers [%" PRId64 " x %" PRId64
-                       "], or [%" PRId64 "] for all templates", name, rows, n_columns, cut->n, there, there);
-    if (scale <= 0)
-        return lw_fail(err, LW_EUSAGE, "--delay-unit s needs the data's sampling rate: give --sample-rate");
     if (!(cut->delays = lw_alloc_array(cut->n * cut->n_channels, sizeof *cut->delays, "delays", err)))
         return LW_ESYSTEM;
-    for (int64_t i = 0; i < cut->n * cut->n_channels; i++) {
-        const int64_t channel = those.begin + i % cut->n_channels * those.step;
-        const double delay = all[(rows > 1 ? i / cut->n_channels : 0) * n_columns + channel] * scale;
-        cut->delays[i] = rint(delay);
-        if (!(fabs(delay) < 0x1p30) || (!in_seconds && delay != cut->delays[i]))
-            return lw_fail(err, LW_EDATA, "--delays: %.9g of channel %" PRId64 " is no whole number of samples below 2^30: give "
-                           "--delay-unit s for seconds", delay, channel);
-    }
-    return LW_OK;
+    return lw_job_round_delays(given, "delays", &data->info, values, cut->n, cut->n_channels, cut->delays, err);
 }
 
 /* Refuse templates that reach beyond the data. */

@@ -1,7 +1,6 @@
 /* data.h - the data that some kinds of filters are made for: the option --for, the chosen channels and their coordinate. */
 #pragma once
 
-#include "io/read/reader.h"
 #include "job/hints.h"
 #include "job/selection.h"
 

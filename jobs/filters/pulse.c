@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "design/taps.h"
 #include "jobs/filters/bank.h"
-#include "options/parse.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "jobs/synth/random.h"
 #include "jobs/synth/survey.h"
 #include "jobs/synth/synth.h"
 

@@ -5,8 +5,6 @@
 
 #include "base/type.h"
 
-#include <stdint.h>
-
 /** Return 64 random bits: number `counter` of the sequence of `seed`. */
 uint64_t lw_noise_bits(uint64_t seed, uint64_t counter);
 

@@ -1,6 +1,5 @@
 /* sfft.c - `lapwing synth sfft`: write a signal of tones in white noise, and the table of the tones. Their frequencies are
  * multiples of 1/n cycles per sample. A sample depends on the seed and its place only. */
-#include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "jobs/synth/random.h"

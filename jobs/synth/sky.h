@@ -11,8 +11,6 @@
 
 #include "jobs/synth/random.h"
 
-#include <stddef.h>
-
 struct lw_synth_sky {
     int64_t n_images, rows, columns;
     int64_t psf_size;           /* the point-spread function is psf_size x psf_size */

@@ -26,7 +26,7 @@ double lw_synth_centre_hz(const struct lw_synth *synth, int filter)
     return synth->sample_rate_hz * centre_turns(synth, filter) / TURN;
 }
 
-double lw_synth_half_width_hz(const struct lw_synth *synth) { return synth->sample_rate_hz * half_width(synth); }
+static double half_width_hz(const struct lw_synth *synth) { return synth->sample_rate_hz * half_width(synth); }
 
 /* Chirps begin at equal distances; the last one ends before the survey ends. */
 int64_t lw_synth_chirp_start(const struct lw_synth *synth, int filter)
@@ -142,7 +142,7 @@ void lw_synth_filter(const struct lw_synth *synth, int filter, double *taps)
 
 const char *lw_synth_filter_text(const struct lw_synth *synth, int filter, char *text, size_t size)
 {
-    const double centre = lw_synth_centre_hz(synth, filter), half = lw_synth_half_width_hz(synth);
+    const double centre = lw_synth_centre_hz(synth, filter), half = half_width_hz(synth);
     if (lw_synth_is_chirp(filter))
         snprintf(text, size, "matched filter of a chirp from %.6g to %.6g Hz", centre - half, centre + half);
     else

@@ -10,10 +10,6 @@
 
 #include "jobs/synth/random.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct lw_synth {
     int64_t n_samples, n_channels;
     int64_t n_taps;
@@ -34,12 +30,11 @@ void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first,
 void lw_synth_filter(const struct lw_synth *synth, int filter, double *taps);
 
 /** Return properties of a filter: whether it is a chirp's; the channel of its signal; the sample at which its chirp begins, -1 if
- * the survey is too short; the centre and half the width of its band. */
+ * the survey is too short; the centre of its band. */
 bool lw_synth_is_chirp(int filter);
 int64_t lw_synth_channel(const struct lw_synth *synth, int filter);
 int64_t lw_synth_chirp_start(const struct lw_synth *synth, int filter);
 double lw_synth_centre_hz(const struct lw_synth *synth, int filter);
-double lw_synth_half_width_hz(const struct lw_synth *synth);
 
 /** Describe a filter, and the signal that is hidden for it, for attributes of the file. Return `text`. */
 const char *lw_synth_filter_text(const struct lw_synth *synth, int filter, char *text, size_t size);

@@ -4,7 +4,6 @@
  *     synth.c, random.h                            shared: the file, its blocks, which all ranks make in turn; random numbers */
 #pragma once
 
-#include "comm/comm.h"
 #include "engine/engine.h"
 #include "io/write/writer.h"
 #include "options/options.h"

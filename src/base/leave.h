@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/linkage.h"
 
 LW_C_BEGIN
 

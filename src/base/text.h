@@ -1,6 +1,5 @@
 /* text.h - text put together of parts. What does not fit is left out. */
-#ifndef LW_BASE_TEXT_H
-#define LW_BASE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@ void lw_append(char *text, size_t size, const char *format, ...) __attribute__((
 
 /** Append a shape: "2 x 4000". Return `text`. */
 const char *lw_append_dims(char *text, size_t size, const int64_t *dims, int n_dims);
-
-#endif

@@ -1,7 +1,6 @@
 #include "base/type.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

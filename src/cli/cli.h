@@ -14,7 +14,6 @@
 #pragma once
 
 #include "cli/commands.h"
-#include "comm/comm.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,6 @@
 #include "engine/registry.h"
 #include "job/hints.h"
 #include "job/selection.h"
-#include "options/parse.h"
 #include "plot/plot.h"
 #include "verify/verify.h"
 

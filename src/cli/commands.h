@@ -3,9 +3,6 @@
 
 #include "jobs/filters/kinds.h"
 #include "jobs/jobs.h"
-#include "options/options.h"
-
-#include <stdbool.h>
 
 enum lw_action {
     LW_ACTION_RUN,              /* lapwing JOB */

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/format.h"
-#include "io/list.h"
 #include "io/notes/recorder.h"
 
 #include <inttypes.h>

@@ -2,10 +2,7 @@
  * table.c: rows of a table. */
 #pragma once
 
-#include "base/error.h"
 #include "io/dataset.h"
-
-#include <stdbool.h>
 
 /** Print the facts of a dataset on standard output, one a line. If `name` is a file without a path, its format or convention must
  * tell which dataset has the data. Not collective. Errors are those of lw_examine_dataset; then nothing is printed.

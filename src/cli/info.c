@@ -10,9 +10,7 @@
 #include "io/codecs/hash.h"
 #include "io/hdf5/result/release.h"
 #include "io/journal/journal.h"
-#include "io/names.h"
 #include "io/write/result_file.h"
-#include "io/write/writer.h"
 #include "io/archive/fits/sky.h"
 #include "version.h"
 
@@ -20,7 +18,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

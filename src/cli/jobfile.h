@@ -4,7 +4,6 @@
  * node needs the file, and all ranks agree. */
 #pragma once
 
-#include "comm/comm.h"
 #include "io/list.h"
 #include "job/job.h"
 #include "options/file.h"

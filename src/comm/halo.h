@@ -10,7 +10,6 @@
 
 #include "comm/comm.h"
 #include "engine/engine.h"
-#include "signal/rounds.h"
 
 struct lw_halo;
 

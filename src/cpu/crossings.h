@@ -6,7 +6,6 @@
 #pragma once
 
 #include "cpu/kernels/kernels.h"
-#include "engine/engine.h"
 
 #include <stdatomic.h>
 

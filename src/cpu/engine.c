@@ -4,7 +4,6 @@
 
 #include "base/leave.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/pool.h"
 #include "base/proc.h"
 #include "cpu/dispatch.h"

@@ -1,6 +1,5 @@
 #include "engine/engine.h"
 
-#include "engine/beams.h"
 
 #include "base/integers.h"
 #include "base/memory.h"

@@ -9,21 +9,13 @@
  * but type->warm_up (engine/warm_up.h). Results depend neither on the size of blocks nor on slots and threads. */
 #pragma once
 
-#include "base/error.h"
-#include "base/linkage.h"
-#include "base/type.h"
 #include "design/stored_taps.h"
-#include "signal/array.h"
 #include "signal/beams.h"
 #include "signal/convolution.h"
 #include "signal/mesh.h"
 #include "signal/post.h"
 #include "signal/rounds.h"
 #include "signal/search.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 LW_C_BEGIN
 
@@ -258,6 +250,11 @@ bool lw_op_is_array(const struct lw_op_spec *spec);
 
 /** Refuse such an operation: LW_ECONFIG. @param engine  name of the engine that cannot do it */
 int lw_op_refuse_array(const struct lw_op_spec *spec, const char *engine, struct lw_error *err);
+
+/** Return the operation behind beams, which takes them for its channels: in the computing precision, with time fast. An engine sums
+ * the beams of a block, and lets this operation filter them. */
+struct lw_op_spec lw_op_behind_beams(const struct lw_op_spec *spec);
+struct lw_op_plan lw_op_plan_behind_beams(const struct lw_op_spec *spec, const struct lw_op_plan *plan);
 
 /** Return the layout of arrays of products: beams and stacks are made with time fast. */
 enum lw_layout lw_op_output_layout(const struct lw_op_spec *spec);

@@ -1,7 +1,5 @@
 #include "engine/registry.h"
 
-#include <stddef.h>
-
 const struct lw_engine_type *const lw_engines[] = {
 #define X(name) &lw_##name##_engine,
     LW_ENGINES(X)

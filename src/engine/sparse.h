@@ -6,7 +6,6 @@
  * a channel gives the same bits on every rank with this kind of engine. */
 #pragma once
 
-#include "base/linkage.h"
 #include "engine/engine.h"
 #include "sfft/sfft.h"
 

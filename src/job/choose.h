@@ -2,7 +2,6 @@
 #pragma once
 
 #include "job/job.h"
-#include "signal/convolution.h"
 
 /** Choose the time axis of data with 1 or 2 dimensions: by --axis, or the metadata. LW_EDATA, LW_EUSAGE: the axis is contradictory
  * or unknown. @param job  name for messages */

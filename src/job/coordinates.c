@@ -1,7 +1,5 @@
 #include "job/coordinates.h"
 
-#include "io/dataset.h"
-
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +31,8 @@ static struct lw_writer_scale scale_time(const struct lw_axis_metadata *axis, st
     return scale;
 }
 
-void lw_coordinates_count(struct lw_product *product, int dimension, int64_t first, int64_t every, const char *what)
+/* Number the elements of one dimension: first + i x every. @param what  name of an element, "row"; static storage */
+static void count_elements(struct lw_product *product, int dimension, int64_t first, int64_t every, const char *what)
 {
     product->dataset.scales[dimension] = (struct lw_writer_scale){.kind = LW_SCALE_NUMBERS, .first = first, .step = every,
                                                                   .units = "1", .long_name = what};
@@ -70,7 +69,7 @@ static void scale_channels(const struct lw_job *job, struct lw_product *product)
     const struct lw_job_array *const array = job->array;
     struct lw_writer_scale *const scale = &product->dataset.scales[product->channel_dim];
     if (array)                  /* beams have coordinates of their own, or are numbered */
-        lw_coordinates_count(product, product->channel_dim, 0, 1, product->dataset.dim_names[product->channel_dim]);
+        count_elements(product, product->channel_dim, 0, 1, product->dataset.dim_names[product->channel_dim]);
     if (array && array->trials) {
         *scale = (struct lw_writer_scale){.kind = LW_SCALE_VALUES, .step = 1, .values = array->trials};
         snprintf(scale->units, sizeof scale->units, "%s", array->unit);
@@ -96,7 +95,7 @@ void lw_coordinates_set(const struct lw_job *job, struct lw_steps steps, struct 
         else if (d == product->channel_dim)
             scale_channels(job, product);
         else
-            lw_coordinates_count(product, d, 0, 1, dataset->dim_names[d]);
+            count_elements(product, d, 0, 1, dataset->dim_names[d]);
 }
 
 void lw_coordinates_images(const struct lw_job *job, const int64_t first[2], const int64_t size[2], int64_t every,
@@ -123,5 +122,5 @@ void lw_coordinates_images(const struct lw_job *job, const int64_t first[2], con
     }
     lw_coordinates_set(job, (struct lw_steps){0}, product);
     for (int d = 0; d < 2; d++)
-        lw_coordinates_count(product, product->axis_dim + d, first[d], every, names[d]);
+        count_elements(product, product->axis_dim + d, first[d], every, names[d]);
 }

@@ -14,9 +14,6 @@ struct lw_steps {
  * get no values. The product's dimensions, axis_dim and channel_dim must be set before. */
 void lw_coordinates_set(const struct lw_job *job, struct lw_steps steps, struct lw_product *product);
 
-/** Number the elements of one dimension: first + i x every. @param what  name of an element, "row"; static storage */
-void lw_coordinates_count(struct lw_product *product, int dimension, int64_t first, int64_t every, const char *what);
-
 /** Give a product of images its last dimensions: the image, if the input is a stack, the row and the column, with their scales and
  * their map to the pixels of the input. @param first  row and column of the input at the first pixel @param size  rows, columns
  * @param every  rows and columns of the input from pixel to pixel */

@@ -10,10 +10,6 @@
  * peaks and noise (search.h), dimension scales (coordinates.h), metadata that the user supplies (hints.h). */
 #pragma once
 
-#include "comm/comm.h"
-#include "engine/engine.h"
-#include "io/dataset.h"
-#include "io/read/reader.h"
 #include "io/read/whole.h"
 #include "io/write/writer.h"
 #include "options/options.h"

@@ -1,8 +1,7 @@
 #include "job/selection.h"
 
 #include "base/integers.h"
-#include "io/dataset.h"
-#include "options/parse.h"
+#include "base/memory.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -260,4 +259,50 @@ int lw_job_choose_channels(const struct lw_options *given, const struct lw_datas
     return by_distance ? take_coordinate(given, "distance", input, channels, range, err)
            : by_frequency ? take_coordinate(given, "frequency", input, channels, range, err)
                           : LW_OK;
+}
+
+/* ---- tables of channels --------------------------------------------------------------------------------------------------- */
+
+bool lw_job_find_channels(int64_t n, int64_t n_all, const struct lw_range *chosen, struct lw_range *range)
+{
+    const int64_t n_chosen = lw_range_length(chosen);
+    *range = n == n_all ? *chosen : (struct lw_range){0, n_chosen, 1};
+    return n == n_all || n == n_chosen;
+}
+
+int lw_job_channel_values(const char *option, const struct lw_dataset_info *table, const double *all, int64_t n, int64_t n_all,
+                          const struct lw_range *chosen, double **values, struct lw_error *err)
+{
+    const int64_t rows = table->n_dims == 2 ? table->dims[0] : 1, columns = table->dims[table->n_dims - 1];
+    const int64_t n_channels = lw_range_length(chosen);
+    struct lw_range channels;
+    if (!lw_job_find_channels(columns, n_all, chosen, &channels) || table->type.is_complex || (rows != n && rows != 1))
+        return lw_fail(err, LW_EDATA, "--%s %.600s is [%" PRId64 " x %" PRId64 "]%s: give real numbers [%" PRId64 " x %" PRId64
+                       "], or [%" PRId64 "] for all, a column for each channel of the input", option, lw_dataset_name(table).text,
+                       rows, columns, table->type.is_complex ? ", complex" : "", n, n_all, n_all);
+    if (!(*values = lw_alloc_array(n * n_channels, sizeof **values, option, err)))
+        return LW_ESYSTEM;
+    for (int64_t i = 0; i < n * n_channels; i++)
+        (*values)[i] = all[(rows > 1 ? i / n_channels : 0) * columns + channels.begin + i % n_channels * channels.step];
+    return LW_OK;
+}
+
+int lw_job_round_delays(const struct lw_options *given, const char *option, const struct lw_dataset_info *input,
+                        const double *values, int64_t n, int64_t n_channels, int32_t *delays, struct lw_error *err)
+{
+    const bool in_seconds = lw_options_choice(given, "delay-unit") > 0;
+    const double rate_hz = in_seconds ? input->axis.sample_rate_hz : 1;
+    if (rate_hz <= 0)
+        return lw_fail(err, LW_EUSAGE, "--delay-unit s needs the sampling rate of %.600s, which the file does not have: give "
+                       "--sample-rate", lw_dataset_name(input).text);
+    for (int64_t i = 0; i < n * n_channels; i++) {
+        const double delay = values ? values[i] * rate_hz : 0, whole = rint(delay);
+        if (!(fabs(delay) < 0x1p30) || (!in_seconds && delay != whole))
+            return lw_fail(err, LW_EDATA, "--%s: the delay of row %" PRId64 ", channel %" PRId64 ", is %.9g: give %s", option,
+                           i / n_channels, i % n_channels, values[i],
+                           fabs(delay) < 0x1p30 ? "whole samples, or seconds with --delay-unit s"
+                                                : "finite delays of less than 2^30 samples");
+        delays[i] = (int32_t)whole;
+    }
+    return LW_OK;
 }

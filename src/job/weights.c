@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/format.h"
-#include "io/list.h"
 #include "job/hints.h"
 #include "options/words.h"
 

@@ -4,7 +4,6 @@
 #include "options/words.h"
 
 #include <ini.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

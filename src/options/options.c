@@ -1,7 +1,6 @@
 #include "options/options.h"
 
 #include "base/memory.h"
-#include "options/parse.h"
 #include "options/value.h"
 #include "options/words.h"
 

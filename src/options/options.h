@@ -12,9 +12,6 @@
 #include "base/error.h"
 #include "options/parse.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum lw_option_kind {
     LW_OPTION_FLAG,             /* no argument; "yes" or "no" in a job file */
     LW_OPTION_TEXT,

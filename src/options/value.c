@@ -1,7 +1,6 @@
 #include "options/value.h"
 
 #include "base/memory.h"
-#include "options/parse.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "job/selection.h"
-#include "options/parse.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "options/options.h"
-#include "plot/raster.h"
 #include "plot/script.h"
 #include "io/archive/fits/sky.h"
 #include "plot/subject.h"

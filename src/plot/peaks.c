@@ -5,7 +5,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/dataset.h"
 #include "job/selection.h"
 
 #include <math.h>

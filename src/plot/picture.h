@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "plot/script.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 struct lw_picture_file {

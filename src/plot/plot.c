@@ -1,11 +1,8 @@
 #include "plot/plot.h"
 
 #include "base/log.h"
-#include "io/format.h"
-#include "io/read/reader.h"
 #include "job/hints.h"
 #include "job/selection.h"
-#include "options/parse.h"
 #include "plot/kinds.h"
 #include "plot/picture.h"
 

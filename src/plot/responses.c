@@ -4,8 +4,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "design/response.h"
-#include "io/format.h"
-#include "io/read/box.h"
 
 #include <math.h>
 

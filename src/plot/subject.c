@@ -1,9 +1,6 @@
 #include "plot/subject.h"
 
-#include "base/instant.h"
 #include "base/memory.h"
-#include "io/format.h"
-#include "io/list.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,14 +4,12 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/list.h"
-#include "io/names.h"
 #include "io/read/stretches.h"
 #include "io/shield.h"
 #include "io/write/result_file.h"
 #include "options/words.h"
 #include "run/run.h"
 #include "setup/choice.h"
-#include "setup/setup.h"
 
 #include <assert.h>
 #include <errno.h>

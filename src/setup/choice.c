@@ -4,7 +4,6 @@
 #include "engine/registry.h"
 #include "io/journal/journal.h"
 #include "io/write/result_file.h"
-#include "setup/setup.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "io/dataset.h"
 #include "io/hdf5/result/release.h"
 #include "io/notes/notes.h"
 #include "io/shield.h"

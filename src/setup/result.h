@@ -4,7 +4,6 @@
 #pragma once
 
 #include "io/archive/fits/sky.h"
-#include "io/write/writer.h"
 #include "setup/flaws.h"
 #include "setup/setup.h"
 

@@ -1,7 +1,6 @@
 #include "setup/setup.h"
 
 #include "base/integers.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/proc.h"
 #include "base/text.h"

@@ -7,8 +7,6 @@
  *                 flaws.h and report.h, which collect faults of the data and times while the run goes on */
 #pragma once
 
-#include "base/pool.h"
-#include "comm/comm.h"
 #include "engine/warm_up.h"
 #include "job/job.h"
 

@@ -14,7 +14,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/linkage.h"
 
 #include <stdint.h>
 

@@ -4,8 +4,6 @@
 #include "base/integers.h"
 #include "base/linkage.h"
 
-#include <stdint.h>
-
 LW_C_BEGIN
 
 /* Longest signal, samples: up to this length the quotient in lw_mod_multiply, estimated in double, is wrong by at most one. */

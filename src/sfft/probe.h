@@ -8,7 +8,6 @@
  * which does no harm: few lines stand out more clearly. */
 #pragma once
 
-#include "base/linkage.h"
 #include "sfft/sfft.h"
 
 LW_C_BEGIN

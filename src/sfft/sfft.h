@@ -19,7 +19,6 @@
  * every rank and for any number of threads. */
 #pragma once
 
-#include "base/linkage.h"
 #include "base/type.h"
 #include "sfft/stage.h"
 

@@ -12,10 +12,7 @@
  * The phases between shifts yield f': the first shift to within a bucket, each further one 2^r times finer. */
 #pragma once
 
-#include "base/linkage.h"
 #include "sfft/flat_window.h"
-
-#include <stdint.h>
 
 LW_C_BEGIN
 

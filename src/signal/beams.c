@@ -1,4 +1,4 @@
-#include "signal/beams_costs.h"
+#include "signal/beams.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
@@ -30,7 +30,8 @@ struct survey {
     int64_t all_group_sums, all_group_samples, group_sums, group_samples;
 };
 
-int64_t lw_beams_first(const struct lw_shifts *shifts, int64_t beam, int64_t begin, int64_t end)
+/* Return the first channel of [begin, end) with a weight in a beam; `end`: none. */
+static int64_t first_of(const struct lw_shifts *shifts, int64_t beam, int64_t begin, int64_t end)
 {
     while (begin < end && lw_shifts_weight(shifts, beam, begin) == 0)
         begin++;
@@ -40,7 +41,7 @@ int64_t lw_beams_first(const struct lw_shifts *shifts, int64_t beam, int64_t beg
 bool lw_beams_are_plain(const struct lw_shifts *shifts)
 {
     for (int64_t d = 0; d < shifts->n && shifts->weights; d++) {
-        const int64_t first = lw_beams_first(shifts, d, 0, shifts->n_inputs);
+        const int64_t first = first_of(shifts, d, 0, shifts->n_inputs);
         for (int64_t c = first; c < shifts->n_inputs; c++)
             if (lw_shifts_weight(shifts, d, c) != 0 && lw_shifts_weight(shifts, d, c) != lw_shifts_weight(shifts, d, first))
                 return false;
@@ -84,7 +85,7 @@ static uint64_t hash_of(const struct lw_shifts *shifts, const struct space *spac
 
 static bool is_same(const struct lw_shifts *shifts, int64_t a, int64_t b, int64_t begin, int64_t end)
 {
-    const int64_t first = lw_beams_first(shifts, a, begin, end);
+    const int64_t first = first_of(shifts, a, begin, end);
     const int64_t offset = delay_of(shifts, a, first) - delay_of(shifts, b, first);
     int64_t unlike = 0;
     for (int64_t c = begin; c < end && !shifts->weights; c++)
@@ -154,7 +155,7 @@ static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, in
         const int64_t begin = s * width, end = lw_min64(begin + width, shifts->n_inputs);
         space->stamp++;
         for (int64_t d = 0; d < shifts->n; d++) {
-            const int64_t first = lw_beams_first(shifts, d, begin, end);
+            const int64_t first = first_of(shifts, d, begin, end);
             uint64_t hash;
             if (first_beams)
                 first_beams[d * n_subbands + s] = -1;
@@ -307,7 +308,7 @@ static void number(struct lw_beams *beams)
             const int64_t at = d * shape->n_subbands + s, first = beams->sum[at];
             if (first < 0)
                 continue;
-            beams->delay[at] = (int32_t)delay_of(shifts, d, lw_beams_first(shifts, d, begin, end));
+            beams->delay[at] = (int32_t)delay_of(shifts, d, first_of(shifts, d, begin, end));
             if (first == d)
                 beams->beam[n] = (int32_t)d;
             beams->sum[at] = first == d ? n++ : beams->sum[first * shape->n_subbands + s];

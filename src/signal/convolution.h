@@ -10,7 +10,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/linkage.h"
 
 #include <stdint.h>
 

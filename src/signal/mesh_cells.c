@@ -4,7 +4,6 @@
 #include "base/select.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* Distances in units of sigma: of pixels for the histogram's range, of that range, of the clipping; mean and median in a crowded

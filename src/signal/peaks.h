@@ -1,7 +1,6 @@
 /* peaks.h - which crossings of the threshold are peaks, by the definition in signal/search.h. */
 #pragma once
 
-#include "base/linkage.h"
 #include "signal/search.h"
 
 LW_C_BEGIN

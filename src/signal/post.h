@@ -19,9 +19,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/linkage.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -25,9 +25,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/linkage.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 LW_C_BEGIN

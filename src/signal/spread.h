@@ -11,8 +11,6 @@
 
 #include "base/type.h"
 
-#include <stdint.h>
-
 #define LW_SPREAD_BITS 5
 #define LW_SPREAD_CLIP 2.0
 #define LW_SPREAD_SERIES 16

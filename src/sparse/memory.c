@@ -6,7 +6,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "setup/planned.h"
 #include "sfft/tones/dense_fit.h"
 
 #include <stdio.h>

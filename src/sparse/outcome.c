@@ -4,7 +4,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/write/writer.h"
 #include "job/line_rows.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
 #include "sparse/state.h"
 
 #include "base/integers.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
 #include "io/write/result_file.h"

@@ -6,10 +6,8 @@
 #include "base/memory.h"
 #include "resume/stop.h"
 #include "setup/choice.h"
-#include "setup/planned.h"
 #include "sfft/tones/dense_fit.h"
 #include "sparse/refine.h"
-#include "sparse/state.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 /* stages.c - the method lw_sparse_stages of state.h: the lines of channels from the stages of sfft/sfft.h. Each rank reads the
  * wanted samples of its part of the axis, and has zeros for the others. A sum over ranks brings all samples to the channel's rank,
  * exactly, since one rank reads each. That rank recovers the lines. Channels that are not explained get further attempts. */
-#include "sparse/state.h"
 
 #include "base/integers.h"
 #include "base/memory.h"

@@ -16,7 +16,6 @@
 #include "setup/planned.h"
 #include "setup/report.h"
 #include "setup/result.h"
-#include "setup/setup.h"
 #include "sfft/reading.h"
 
 /* Outcome of a channel. All figures are doubles, and zero except on the channel's rank, so that ranks can add them up. */

@@ -4,7 +4,6 @@
 #include "setup/flaws.h"
 
 #include <assert.h>
-#include <stdint.h>
 
 /* Progress of a run: its first n_rounds rounds are written (handed to the file, but perhaps not flushed) on all ranks. Outputs,
  * rows and flaws are those of these rounds, and of the interrupted run if this run continues one. Outputs are counted on the axis

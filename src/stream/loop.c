@@ -22,7 +22,6 @@
 #include "base/leave.h"
 #include "base/memory.h"
 #include "stream/map.h"
-#include "stream/pipeline.h"
 #include "stream/search/best.h"
 #include "stream/search/candidates.h"
 #include "stream/search/mask.h"

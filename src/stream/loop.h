@@ -5,9 +5,7 @@
 
 #include "setup/report.h"
 #include "setup/result.h"
-#include "setup/setup.h"
 #include "stream/listener.h"
-#include "stream/plan.h"
 #include "stream/sink.h"
 
 /* Stages of a round, whose seconds the loop adds to the report. */

@@ -6,9 +6,7 @@
  * block. Reading goes on while begin and end lie apart; end converts the numbers. */
 #pragma once
 
-#include "io/read/reader.h"
 #include "stream/plan.h"
-#include "stream/window.h"
 
 struct lw_map;
 

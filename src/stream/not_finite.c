@@ -1,7 +1,6 @@
 #include "stream/not_finite.h"
 
 #include "base/integers.h"
-#include "base/type.h"
 
 int64_t lw_not_finite_count(const struct lw_samples_view *view, int64_t begin, int64_t end)
 {

@@ -1,12 +1,8 @@
 /* plan.h - the plan of a run: rounds, slices, buffers and bytes, chosen before any large allocation. */
 #pragma once
 
-#include "comm/comm.h"
 #include "comm/halo.h"
-#include "engine/engine.h"
-#include "job/job.h"
 #include "setup/setup.h"
-#include "signal/rounds.h"
 #include "stream/window.h"
 
 /* Bytes of one rank by purpose, in addition to limits.base: host memory, except for `device`. */

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "resume/checkpoint.h"
-#include "signal/rounds.h"
 #include "stream/listener.h"
 
 struct lw_streamed {

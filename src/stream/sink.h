@@ -1,9 +1,6 @@
 /* sink.h - writing the arrays of finished blocks to their places in the result, with their checksums. */
 #pragma once
 
-#include "engine/engine.h"
-#include "io/write/writer.h"
-#include "job/job.h"
 #include "stream/sums/sums.h"
 
 /* Places that arrays are written to. All members are borrowed. */

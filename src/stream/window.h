@@ -7,9 +7,7 @@
  * these source samples, at most a filter's length at each end, are read once more; all other samples are read once. */
 #pragma once
 
-#include "engine/engine.h"
 #include "io/read/reader.h"
-#include "signal/convolution.h"
 
 struct lw_window_spec {
     struct lw_reader *reader;           /* its view is selected; borrowed for the window's life */

@@ -3,7 +3,6 @@
 
 #include "base/integers.h"
 #include "base/text.h"
-#include "io/format.h"
 #include "io/read/box.h"
 
 #include <float.h>

@@ -1,7 +1,6 @@
 /* lines.c - checks random rows of a sparse spectrum by sums over all samples of their channels. */
 #include "verify/state.h"
 
-#include "base/integers.h"
 #include "base/memory.h"
 #include "sfft/number.h"
 #include "sfft/sfft.h"

@@ -1,6 +1,5 @@
 #include "verify/state.h"
 
-#include "base/integers.h"
 #include "base/memory.h"
 #include "base/proc.h"
 #include "io/format.h"

@@ -1,7 +1,6 @@
 /* spots.c - chooses the elements to check, and writes their places. */
 #include "verify/state.h"
 
-#include "base/integers.h"
 #include "sfft/number.h"
 
 #include <inttypes.h>

@@ -7,7 +7,6 @@
 
 #include "io/notes/notes.h"
 #include "stream/map.h"
-#include "stream/plan.h"
 #include "stream/search/mask.h"
 #include "verify/verify.h"
 

@@ -4,7 +4,6 @@
 #include "base/proc.h"
 #include "io/journal/journal.h"
 #include "io/list.h"
-#include "io/write/writer.h"
 #include "options/words.h"
 
 #include <inttypes.h>

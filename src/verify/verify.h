@@ -14,9 +14,7 @@
  * data, and are taken from the result: the noise of a search, and the spectrum of --whiten. */
 #pragma once
 
-#include "comm/comm.h"
 #include "job/job.h"
-#include "options/options.h"
 
 extern const struct lw_option lw_verify_options[];
 

@@ -1,11 +1,8 @@
 /* cards.h - make headers of FITS files in memory: cards of 80 characters, one after the other. */
 #pragma once
 
-#include "base/error.h"
 #include "io/dataset.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 struct lw_fits_cards {

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "io/archive/fits/cards.h"
 #include "io/archive/fits/image.h"
-#include "io/dataset.h"
 #include "io/notes/notes.h"
 #include "io/notes/recorder.h"
 

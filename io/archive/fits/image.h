@@ -8,9 +8,6 @@
 #include "io/archive/fits/header.h"
 #include "io/archive/flat.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Keyword in the primary header of lapwing's results: F until the result is complete, then T. */
 #define LW_FITS_COMPLETE "LAPWDONE"
 

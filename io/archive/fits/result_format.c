@@ -11,8 +11,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/archive/shared.h"
-#include "io/archive/fits/cards.h"
-#include "io/archive/fits/header.h"
 #include "io/archive/fits/image.h"
 #include "io/archive/fits/world.h"
 #include "io/bytes/transfer.h"

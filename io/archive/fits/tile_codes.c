@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "io/archive/shared.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* ---- bits ------------------------------------------------------------------------------------------------------------ */

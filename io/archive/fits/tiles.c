@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
-#include "io/codecs/codec.h"
 
 #include <inttypes.h>
 #include <math.h>

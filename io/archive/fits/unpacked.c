@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
-#include "io/codecs/codec.h"
 
 #include <errno.h>
 #include <fcntl.h>

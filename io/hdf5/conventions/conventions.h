@@ -7,12 +7,9 @@
  *     times.c, packing.c        datasets of times; packed samples, in any file */
 #pragma once
 
-#include "base/error.h"
-#include "io/dataset.h"
 #include "io/notes/notes.h"
 
 #include <hdf5.h>
-#include <stdbool.h>
 
 /* ---- place.c: single values and short lists by their place: "Acquisition@GaugeLength" is an attribute, "header/dt" a dataset. */
 

@@ -34,9 +34,6 @@ int lw_scale_create(hid_t file, const char *name, const struct lw_writer_scale *
 /** Return whether the values of dimension d's scale are written. */
 bool lw_scale_is_written(const struct lw_writer_dataset *spec, int d);
 
-/** Return the coordinate of element i; integers become doubles. */
-double lw_scale_value(const struct lw_writer_scale *scale, int64_t i);
-
 /** Return an upper limit of the scales' bytes on disk. */
 int64_t lw_scales_room(const struct lw_writer_dataset *spec);
 

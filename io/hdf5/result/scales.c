@@ -35,7 +35,8 @@ static int64_t nanosecond_of(const struct lw_writer_scale *scale, int64_t k)
     return at.seconds * per_second + (at.attoseconds + attoseconds / 2) / attoseconds;
 }
 
-double lw_scale_value(const struct lw_writer_scale *scale, int64_t i)
+/* Return the coordinate of element i; integers become doubles. */
+static double value_of(const struct lw_writer_scale *scale, int64_t i)
 {
     const int64_t k = scale->first + i * scale->step;
     switch (scale->kind) {
@@ -59,7 +60,7 @@ static void fill(const struct lw_writer_scale *scale, int64_t first, int64_t cou
         else if (scale->kind == LW_SCALE_DATES)
             numbers[i] = nanosecond_of(scale, scale->first + (first + i) * scale->step);
         else
-            values[i] = lw_scale_value(scale, first + i);
+            values[i] = value_of(scale, first + i);
 }
 
 bool lw_scale_is_written(const struct lw_writer_dataset *spec, int d)
@@ -201,7 +202,7 @@ static int compare(hid_t there, const char *name, const struct lw_writer_dataset
     if (!lw_hdf5_read_list(there, H5T_NATIVE_DOUBLE, 0, 1, 1, &first) ||
         !lw_hdf5_read_list(there, H5T_NATIVE_DOUBLE, (hsize_t)length - 1, 1, 1, &last))
         return lw_hdf5_fail(err, LW_EIO, "cannot read the coordinates %s back", name);
-    *is_same = isnan(first) || (first == lw_scale_value(scale, 0) && last == lw_scale_value(scale, length - 1));
+    *is_same = isnan(first) || (first == value_of(scale, 0) && last == value_of(scale, length - 1));
     return LW_OK;
 }
 

@@ -1,8 +1,5 @@
 #include "cpu/beams/beams.h"
 
-#include "engine/beams.h"
-#include "signal/beams_costs.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

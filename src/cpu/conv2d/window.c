@@ -1,8 +1,6 @@
 /* window.c - tiles of a block, and the pixels of their windows: they are loaded, flaws found and repaired, and weighed. */
 #include "cpu/conv2d/conv2d.h"
 
-#include "signal/convolution.h"
-
 #include <math.h>
 #include <string.h>
 

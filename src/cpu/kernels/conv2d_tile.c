@@ -7,7 +7,6 @@
 #include "cpu/kernels/real.h"
 
 #include "base/integers.h"
-#include "base/memory.h"
 
 struct tile {
     struct lw_cpu_fft2d shape;          /* comes first: the callers' view of the struct */

@@ -1,8 +1,6 @@
 /* convert.c - stored samples to reals and back. Compiled per precision and instruction set. */
 #include "cpu/kernels/real.h"
 
-#include "base/half.h"
-
 #include <assert.h>
 #include <math.h>
 #include <string.h>

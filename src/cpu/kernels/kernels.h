@@ -5,13 +5,8 @@
  * loops' results must not depend on a buffer's place. Only fft_create and fft2d_create allocate. */
 #pragma once
 
-#include "base/error.h"
 #include "base/memory.h"
-#include "base/type.h"
 #include "engine/engine.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* A panel: rows x columns scalars that load() and store() convert between stored rows and packed reals. A panel of several rows has
  * at most 512 columns. */

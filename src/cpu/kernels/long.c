@@ -16,7 +16,6 @@
 #include "cpu/kernels/long.h"
 
 #include "base/integers.h"
-#include "base/memory.h"
 #include "cpu/kernels/butterfly.h"
 
 #include <math.h>

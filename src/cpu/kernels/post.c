@@ -1,8 +1,6 @@
 /* post.c - arithmetic of --post (signal/post.h). Compiled per precision and instruction set, without fused multiply-adds. */
 #include "cpu/kernels/real.h"
 
-#include "signal/post.h"
-
 #include <math.h>
 
 /* ---- operations on single samples ------------------------------------------------------------------------------------ */

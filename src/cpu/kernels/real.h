@@ -9,7 +9,6 @@
 #include "cpu/kernels/kernels.h"
 
 #include <fftw3.h>
-#include <stdint.h>
 
 #ifndef LW_CPU_ISA
 #define LW_CPU_ISA generic

@@ -2,8 +2,6 @@
  * makes the same choice. */
 #include "cpu/ols/ols.h"
 
-#include "base/integers.h"
-#include "base/memory.h"
 #include "cpu/dispatch.h"
 
 #include <assert.h>

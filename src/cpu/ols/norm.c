@@ -144,7 +144,7 @@ static void load(const struct lw_cpu_segment *s, int c, int64_t first, int64_t n
     const struct lw_cpu_ols *const ols = s->ols;
     const int width = ols->spec.input.is_complex ? 2 : 1, exponent = -lw_cpu_row(s, c)->exponent;
     const double most = ols->spec.precision == LW_SINGLE ? FLT_MAX : DBL_MAX;
-    lw_cpu_load_wide(ols, s->slot, s->channel + c, ols->lead + s->first + first, n, x);
+    lw_cpu_load_channel(ols, lw_cpu_kernels(LW_DOUBLE), s->slot, s->channel + c, ols->lead + s->first + first, n, x);
     for (double *at = x; at < x + n * width; at += width)
         if (!(fabs(at[0]) <= most && fabs(at[width - 1]) <= most))
             at[0] = at[width - 1] = 0;

@@ -258,9 +258,9 @@ void lw_cpu_forward(const struct lw_cpu_segment *s, void *x, void *z);
  * @param row  row of taps @return  the first output */
 void *lw_cpu_backward(const struct lw_cpu_segment *s, int64_t row, const void *x, const void *z, void *y);
 
-/** Load n samples from number `first` of a channel of the block on, in double, to be made finite. */
-void lw_cpu_load_wide(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t n,
-                      double *to);
+/** Load n samples from number `first` of a channel of the block on, in the precision of `kernels`, to be made finite. */
+void lw_cpu_load_channel(const struct lw_cpu_ols *ols, const struct lw_cpu_kernels *kernels, const struct lw_slot *slot,
+                         int64_t channel, int64_t first, int64_t n, void *to);
 
 /** Make channel c's samples finite, of a magnitude that the transforms can take, and zero beyond the block. */
 void lw_cpu_segment_condition(const struct lw_cpu_segment *s, int c);

@@ -138,16 +138,10 @@ void lw_cpu_segment_post(const struct lw_cpu_segment *s, struct lw_cpu_segment_o
  * @return whether their output must be NaN */
 static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t n)
 {
-    const struct lw_type input = ols->spec.input;
-    const int64_t bytes = (int64_t)lw_type_bytes(input), n_channels = slot->block.n_channels;
-    const bool is_fast = ols->spec.layout == LW_TIME_FAST;
-    struct lw_cpu_panel panel = lw_cpu_panel_of(input, is_fast ? 1 : n, is_fast ? n : 1);
-    panel.stored_stride = n_channels * bytes;
-    const int64_t at = is_fast ? channel * (ols->plan.halo + slot->block.count) + first : first * n_channels + channel;
-    ols->shape.kernels->load(&panel, (const char *)slot->input + at * bytes, ols->post->samples);
+    lw_cpu_load_channel(ols, ols->shape.kernels, slot, channel, first, n, ols->post->samples);
     uint8_t touched = 0;
     struct lw_cpu_repair repair = {
-        .width = input.is_complex ? 2 : 1, .n_taps = n, .n_samples = n, .n_outputs = 1, .touched = &touched,
+        .width = ols->spec.input.is_complex ? 2 : 1, .n_taps = n, .n_samples = n, .n_outputs = 1, .touched = &touched,
     };
     ols->shape.kernels->repair(&repair, ols->post->samples);
     return touched && ols->spec.nan != LW_NAN_ZERO;

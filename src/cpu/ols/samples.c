@@ -41,8 +41,8 @@ static void load(const struct lw_cpu_segment *s, int64_t first, int64_t count)
     lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, (const char *)s->slot->input + at, lw_cpu_x(s, 0));
 }
 
-void lw_cpu_load_wide(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t n,
-                      double *to)
+void lw_cpu_load_channel(const struct lw_cpu_ols *ols, const struct lw_cpu_kernels *kernels, const struct lw_slot *slot,
+                         int64_t channel, int64_t first, int64_t n, void *to)
 {
     const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), n_channels = lw_op_inputs(&ols->spec, slot->block.n_channels);
     const bool is_fast = ols->spec.layout == LW_TIME_FAST;
@@ -50,7 +50,7 @@ void lw_cpu_load_wide(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
     const int64_t at = is_fast ? channel * axis + first : first * n_channels + channel;
     struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, is_fast ? 1 : n, is_fast ? n : 1);
     panel.stored_stride = n_channels * bytes;
-    lw_cpu_kernels(LW_DOUBLE)->load(&panel, (const char *)slot->input + at * bytes, to);
+    kernels->load(&panel, (const char *)slot->input + at * bytes, to);
 }
 
 static bool is_normalized(const struct lw_cpu_ols *ols) { return ols->spec.ols.normalize != LW_NORMALIZE_NONE; }
@@ -62,7 +62,8 @@ void lw_cpu_segment_load(const struct lw_cpu_segment *s)
     if (!is_normalized(s->ols))
         load(s, s->ols->lead + s->first, s->n_samples);
     for (int c = 0; is_normalized(s->ols) && c < s->n_channels; c++)
-        lw_cpu_load_wide(s->ols, s->slot, s->channel + c, s->ols->lead + s->first, s->n_samples, wide_of(s, c));
+        lw_cpu_load_channel(s->ols, lw_cpu_kernels(LW_DOUBLE), s->slot, s->channel + c, s->ols->lead + s->first, s->n_samples,
+                            wide_of(s, c));
 }
 
 /* ---- transforms ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,5 @@
 #include "sfft/tones/dense_fit.h"
 
-#include "base/integers.h"
 #include "base/memory.h"
 #include "base/select.h"
 #include "sfft/number.h"

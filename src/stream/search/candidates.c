@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/select.h"
 #include "io/bytes/spool.h"
-#include "job/search.h"
 #include "signal/clusters.h"
 #include "stream/listener.h"
 #include "stream/search/counted.h"

@@ -14,9 +14,6 @@
  * sifted output by output, of all channels together, and each cluster leaves its strongest (signal/clusters.h). */
 #pragma once
 
-#include "engine/engine.h"
-#include "io/write/writer.h"
-#include "setup/setup.h"
 #include "stream/pipeline.h"
 #include "stream/plan.h"
 

@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/notes/notes.h"
-#include "signal/convolution.h"
 #include "stream/pipeline.h"
 #include "stream/plan.h"
 

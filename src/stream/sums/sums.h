@@ -3,7 +3,6 @@
  * attributes give the size of a grid block. */
 #pragma once
 
-#include "setup/setup.h"
 #include "stream/plan.h"
 #include "stream/sums/block_sums.h"
 

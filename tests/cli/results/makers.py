@@ -286,7 +286,7 @@ def wrong_templates():
     refused(65, r"lists\.h5:/names has no column time or sample", "cut", *cut_at, "lists.h5:/names")
     refused(65, r"nan, number 1 of a dataset, is no time", "cut", *cut_at, "lists.h5:/nan")
     refused(74, r"nosuch", "cut", *cut_at, "@nosuch.txt")
-    refused(65, r"--delays: 3\.5004 of channel 1 is no whole number", "cut", *cut_at, "500", "--delays", "lists.h5:/times")
+    refused(65, r"--delays: the delay of row 0, channel 1, is 3\.5004: give whole samples", "cut", *cut_at, "500", "--delays", "lists.h5:/times")
     refused(65, r"--delays all\.h5:/data is \[\d+ x \d+\]: give real numbers \[1 x 3\]", "cut", *cut_at, "500", "--delays", "all.h5:/data")
     refused(74, r"nosuch", "cut", *cut_at, "nosuch.h5:/peaks")
 
