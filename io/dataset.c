@@ -5,9 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 

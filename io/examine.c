@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Describe a dataset. The format's name is put into the hints, so that later calls need not recognise the file again. */

@@ -5,9 +5,7 @@
 #include "base/memory.h"
 #include "design/response.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const double most_beyond = 0.01;
 

@@ -13,9 +13,7 @@
 #include <assert.h>
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const struct lw_option options[] = {
     {.name = "kernel", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",

@@ -11,9 +11,7 @@
 #include <assert.h>
 #include <complex.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define REACH 5     /* half width of a Gaussian kernel in standard deviations, where the Gaussian has fallen to 4e-6 */
 

@@ -1,7 +1,5 @@
 #include "jobs/jobs.h"
 
-#include <string.h>
-
 const struct lw_job_ops *const lw_jobs[] = {
 #define X(name) &lw_job_##name,
     LW_JOBS(X)

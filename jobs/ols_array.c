@@ -6,9 +6,7 @@
 #include "jobs/ols_filters.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST_SUMS = 1 << 20 };
 

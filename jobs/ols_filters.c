@@ -11,9 +11,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAX_FILTERS = 1 << 20 };
 

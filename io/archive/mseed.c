@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {

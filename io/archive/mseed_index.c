@@ -9,10 +9,8 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <libmseed.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { HEADER_BYTES = 48, FRAME_BYTES = 64, MOST_IN_FRAME = 105, FIRST_RECORDS = 256, WINDOW_BYTES = 256 << 10, WHAT = 120 };

@@ -16,10 +16,8 @@
 #include "options/parse.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MOST_TEXT = 64 << 10, VALUE = 128, EQUALS = 40 };

@@ -16,9 +16,7 @@
 #include "io/notes/recorder.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { NAME = 24 };           /* room for a polarisation's name */

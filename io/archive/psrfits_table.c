@@ -6,9 +6,7 @@
 #include "io/notes/recorder.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- columns --------------------------------------------------------------------------------------------------------- */
 

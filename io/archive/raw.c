@@ -14,7 +14,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #define EXAMPLE "give --format raw=TYPE,CHANNELS,ORDER,OFFSET, such as int16be,64,time-slow,512"
 

@@ -15,9 +15,7 @@
 #include "io/notes/recorder.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { TEXT_BYTES = LW_SEGY_TEXT_BYTES, BINARY_BYTES = 400, TRACE_BYTES = 240 };

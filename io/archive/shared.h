@@ -12,8 +12,6 @@
 
 #include "io/format.h"
 
-#include <string.h>
-
 /** Read the first bytes of a file. LW_EIO: the file cannot be opened. @param is_there  set to false if the file is shorter */
 int lw_archive_read_start(const char *file, void *start, size_t bytes, bool *is_there, struct lw_error *err);
 

@@ -17,9 +17,7 @@
 #include "options/parse.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Most headers have some hundred bytes. A list of frequencies adds 20 bytes for each channel. */

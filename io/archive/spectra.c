@@ -4,8 +4,6 @@
 #include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
 
-#include <string.h>
-
 /* Sizes of buffers on an I/O thread's stack: bytes of the file read at a time; samples of which every step-th is picked. */
 enum { RAW_BYTES = 64 << 10, PICKED_BYTES = 64 << 10 };
 

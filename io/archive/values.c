@@ -2,9 +2,6 @@
 
 #include "base/integers.h"
 
-#include <math.h>
-#include <string.h>
-
 static const struct {
     int64_t bytes;
     const char *text;

@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 
-#include <math.h>
 #include <stdio.h>
 
 bool lw_packing_is_trivial(const struct lw_packing *packing, struct lw_type type)

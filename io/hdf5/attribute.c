@@ -4,10 +4,8 @@
 #include "io/hdf5/library.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Most bytes of a text of fixed length, which lies in its object's header of 64 KiB. Texts of variable length lie elsewhere. */
 enum { TEXT_LONGEST = 60000 };

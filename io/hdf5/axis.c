@@ -8,9 +8,7 @@
 #include "io/notes/recorder.h"
 #include "signal/post.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Attributes that give the rate in hertz, or the period in seconds. */
 static const struct {

@@ -4,7 +4,6 @@
 #include "io/dataset.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- filters by their numbers ---------------------------------------------------------------------------------------- */
 

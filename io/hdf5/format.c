@@ -5,8 +5,6 @@
 #include "io/hdf5/inspect.h"
 #include "io/hdf5/library.h"
 
-#include <string.h>
-
 #define MIB ((int64_t)1 << 20)
 
 /* A dataset open for reading samples. */

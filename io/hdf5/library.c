@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* This program chooses for each file whether HDF5 locks it. HDF5_USE_FILE_LOCKING would overrule the choice, so it is unset, unless
  * it forbids all locks. Input files are locked where the file system has locks. HDF5 must not lock the result, which bears the

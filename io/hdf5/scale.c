@@ -4,9 +4,7 @@
 #include "io/hdf5/library.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 /* Most values of a scale that are checked; of a longer scale, every n-th value is checked. */

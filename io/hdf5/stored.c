@@ -4,7 +4,6 @@
 #include "io/bytes/transfer.h"
 #include "io/hdf5/library.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>

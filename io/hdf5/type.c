@@ -3,7 +3,6 @@
 #include "base/text.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bool is_swapped(hid_t stored)
 {

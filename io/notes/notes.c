@@ -7,7 +7,6 @@
 #include "io/shield.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static int look(const struct lw_object *object, void *result, struct lw_error *err)
 {

@@ -3,9 +3,7 @@
 #include "base/text.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 /* The text of a recorder is a list of fields, each a line "name\tvalue\n". */

@@ -7,8 +7,6 @@
 #include "io/read/state.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 enum {
     N_THREADS = 32,

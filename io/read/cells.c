@@ -5,7 +5,6 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { DIMS = LW_MAX_DIMS };
 

@@ -2,9 +2,6 @@
 
 #include "base/integers.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Numbers that are converted at a time, few enough for a cache. */
 enum { BLOCK = 1024 };
 

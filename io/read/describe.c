@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Check that this rank sees the file that a looker has described: ranks may run on nodes that do not share its folder. */

@@ -5,9 +5,7 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define BLOCK_BYTES ((int64_t)1 << 20)
 

@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Most files open at the same time, and most host bytes for reading them. Three files may be open whatever memory they take: the

@@ -6,10 +6,8 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- descriptions of many files ------------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Describe the file that a word (options/words.h) names, with the dimensions that a run shows. A failure's reason is dropped. */
 static int describe(const struct lw_reader_request *request, const char *word, struct lw_dataset_info *info)

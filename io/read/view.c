@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
 /* Rates assumed in estimates: decoding by the format's library, decoding by one thread of the pool, and reading. */
 static const double library_bytes_per_second = 100e6, thread_bytes_per_second = 500e6, read_bytes_per_second = 1e9;

@@ -5,8 +5,6 @@
 #include "base/proc.h"
 
 #include <assert.h>
-#include <math.h>
-#include <string.h>
 
 /* Bytes of one read: enough for every thread of a pool, and bounded where the reader has buffers. */
 #define READ_BYTES ((int64_t)256 << 20)

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

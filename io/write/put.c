@@ -2,8 +2,6 @@
 
 #include "base/integers.h"
 
-#include <string.h>
-
 /* Cut runs into pieces. A long run may begin between two multiples of the piece size, and so touch one piece more. */
 static void cut(struct lw_runs *runs, int64_t piece_bytes)
 {

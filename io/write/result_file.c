@@ -13,7 +13,6 @@
 #include <libgen.h>
 #include <linux/magic.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -4,7 +4,6 @@
 #include "jobs/filters/band.h"
 
 #include <stdio.h>
-#include <string.h>
 
 int lw_asked_find(const struct lw_options *given, const char **name, struct lw_error *err)
 {

@@ -8,9 +8,7 @@
 #include "design/taps.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define FREQUENCY(option, text)                                                                                         \
     {.name = option, .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0, .maximum = 1e18, .is_required = true, \

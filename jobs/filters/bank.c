@@ -5,9 +5,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static void release_shape(struct lw_bank *bank)
 {

@@ -2,8 +2,6 @@
 #include "design/taps.h"
 #include "jobs/filters/bank.h"
 
-#include <math.h>
-
 static const struct lw_option options[] = {
     LW_OPTION_RATE,
     {.name = "from", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0, .maximum = 1e18, .is_required = true,

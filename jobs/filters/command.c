@@ -10,7 +10,6 @@
 #include "version.h"
 
 #include <omp.h>
-#include <string.h>
 #include <time.h>
 
 const struct lw_filter_kind *const lw_filter_kinds[] = {

@@ -9,10 +9,8 @@
 #include "jobs/filters/bank.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct lw_option options[] = {
     LW_FOR_OPTIONS,

@@ -10,9 +10,7 @@
 #include "jobs/filters/bank.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST_TRIALS = 1 << 20 };
 

@@ -5,7 +5,6 @@
 #include "jobs/filters/masses.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 static const struct lw_option options[] = {
     LW_OPTION_RATE,

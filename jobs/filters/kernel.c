@@ -3,8 +3,6 @@
 #include "design/taps.h"
 #include "jobs/filters/bank.h"
 
-#include <math.h>
-
 /* Half sides of kernels in standard deviations: a Gaussian falls to 4e-6 there, a Mexican hat's integral beyond it is 5e-7. */
 #define GAUSSIAN_REACH 5
 #define HAT_REACH 6

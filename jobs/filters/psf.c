@@ -15,9 +15,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Pixels that an interpolation reaches; most pixels by which a centroid may differ from its position; the frame around a star. */
 enum { REACH = 3, MOST_SHIFT = 2, FRAME = REACH + MOST_SHIFT, MOST_STARS = 1 << 17 };

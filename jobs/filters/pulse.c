@@ -4,8 +4,6 @@
 #include "jobs/filters/bank.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 /* Half lengths of pulses: a Gaussian's in sigma (it falls to 4e-6), a Ricker wavelet's in periods of its peak frequency (2e-7). */
 #define GAUSSIAN_REACH 5

@@ -5,9 +5,7 @@
 #include "jobs/filters/bank.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* The figures of a filter and the names of their attributes. */
 static const struct {

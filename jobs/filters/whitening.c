@@ -8,7 +8,6 @@
 #include "jobs/filters/asked.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 /* Least and most samples of a segment: fewer give too few frequencies, and more are surely a mistake. */

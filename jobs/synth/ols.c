@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 const struct lw_option lw_ols_synth_options[] = {
     {.name = "output", .kind = LW_OPTION_FILE, .argument = "FILE", .is_required = true,

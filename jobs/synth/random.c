@@ -1,7 +1,5 @@
 #include "jobs/synth/random.h"
 
-#include <math.h>
-
 /* Output number `counter` of SplitMix64 started at `seed`: a 64-bit mix of a counter (Steele, Lea and Flood, "Fast
  * splittable pseudorandom number generators", OOPSLA 2014, doi:10.1145/2660193.2660195). */
 uint64_t lw_noise_bits(uint64_t seed, uint64_t counter)

@@ -8,7 +8,6 @@
 
 #include <complex.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 const struct lw_option lw_sfft_synth_options[] = {

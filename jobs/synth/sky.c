@@ -1,7 +1,6 @@
 #include "jobs/synth/sky.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 /* Heights of the sources, in sigma of the noise. */

@@ -4,7 +4,6 @@
 #include "design/window.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 /* Frequencies are counted in 1/65536 of the sample rate, so that a tone's phase is exact at any sample number. */

@@ -1,8 +1,6 @@
 #include "base/type.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const struct {
     size_t bytes;

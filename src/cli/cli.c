@@ -15,9 +15,7 @@
 #include "verify/verify.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* ---- the command line as text, for the result's provenance ---- */

@@ -8,7 +8,6 @@
 #include "verify/verify.h"
 
 #include <stdio.h>
-#include <string.h>
 
 const struct lw_command lw_commands[] = {
     {.name = "plan", .action = LW_ACTION_PLAN, .operands = "(JOB | JOB.ini) [options]",

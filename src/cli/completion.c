@@ -4,8 +4,6 @@
 #include "cli/commands.h"
 #include "version.h"
 
-#include <string.h>
-
 /* Shells that have a script. */
 #define SHELLS "bash zsh"
 

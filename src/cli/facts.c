@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Print one fact as a line. The text is escaped, because texts from a file may contain anything. */
 __attribute__((format(printf, 2, 3)))

@@ -7,7 +7,6 @@
 #include "version.h"
 
 #include <ctype.h>
-#include <string.h>
 
 /* ---- a page of documentation, as plain text (80 columns) or as roff for man ---- */
 

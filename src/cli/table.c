@@ -7,9 +7,7 @@
 #include "io/notes/notes.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST_SHOWN = 20, CELL_SIZE = 40 };
 

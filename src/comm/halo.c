@@ -4,7 +4,6 @@
 #include "comm/raw.h"
 
 #include <assert.h>
-#include <string.h>
 
 enum { TAG = 1 };
 

@@ -2,9 +2,6 @@
 
 #include "base/integers.h"
 
-#include <math.h>
-#include <string.h>
-
 void lw_cpu_table_begin(struct lw_cpu_table *table, struct lw_slot_product *product)
 {
     table->product = product;

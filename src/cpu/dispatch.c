@@ -3,7 +3,6 @@
 #include "base/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct choice {
     const char *key, *name;

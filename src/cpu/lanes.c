@@ -3,7 +3,6 @@
 #include "base/leave.h"
 
 #include <omp.h>
-#include <string.h>
 
 void lw_cpu_lanes_close(struct lw_cpu_lanes *lanes)
 {

@@ -1,13 +1,11 @@
 #include "engine/engine.h"
 
-
 #include "base/integers.h"
 #include "base/memory.h"
 #include "base/proc.h"
 #include "signal/separable.h"
 
 #include <float.h>
-#include <math.h>
 
 int lw_engine_host_threads(const struct lw_engine *engine)
 {

@@ -6,7 +6,6 @@
 #include "job/selection.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 int lw_job_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
                        struct lw_error *err)

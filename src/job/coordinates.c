@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 static struct lw_writer_scale scale_time(const struct lw_axis_metadata *axis, struct lw_steps steps)
 {

@@ -4,8 +4,6 @@
 #include "job/choose.h"
 #include "job/coordinates.h"
 
-#include <string.h>
-
 static int make_mesh(struct lw_mesh mesh, const char *what, struct lw_mesh *out, struct lw_error *err)
 {
     *out = mesh;

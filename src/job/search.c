@@ -10,11 +10,9 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The choices of --noise and --sign are in the order of their enumerations. */
 static_assert(LW_NOISE_GIVEN == 0 && LW_NOISE_ENERGY == 1 && LW_NOISE_MEASURED == 2 && LW_NOISE_RMS == 3 &&

@@ -4,9 +4,7 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- samples by number ---------------------------------------------------------------------------------------------------- */
 

@@ -42,12 +42,13 @@ int lw_job_nearest_sample(const char *option, const char *text, const struct lw_
  * channels, or the chosen ones. @return  false: it has neither */
 bool lw_job_find_channels(int64_t n, int64_t n_all, const struct lw_range *chosen, struct lw_range *range);
 
-/** Take a table of an option, [n x channel], or [channel] for all n rows, for the chosen channels of an input of n_all. LW_EDATA: it
- * has another shape or complex numbers. @param table, all  as read @param values  set to [n x chosen channels], owned by the caller */
+/** Take a table of an option, [n x channel], or [channel] for all n rows, for the chosen channels of an input of n_all. LW_EDATA:
+ * it has another shape or complex numbers.
+ * @param table, all  as read @param values  set to [n x chosen channels], owned by the caller */
 int lw_job_channel_values(const char *option, const struct lw_dataset_info *table, const double *all, int64_t n, int64_t n_all,
                           const struct lw_range *chosen, double **values, struct lw_error *err);
 
-/** Round delays of an option, in the unit of --delay-unit, to samples. LW_EDATA: a delay is not possible. LW_EUSAGE: no sampling rate.
+/** Round delays of an option, in the unit of --delay-unit, to samples. LW_EDATA: a delay is not possible. LW_EUSAGE: no rate.
  * @param values  [n x n_channels]; NULL: 0 @param delays  [n x n_channels] set */
 int lw_job_round_delays(const struct lw_options *given, const char *option, const struct lw_dataset_info *input,
                         const double *values, int64_t n, int64_t n_channels, int32_t *delays, struct lw_error *err);

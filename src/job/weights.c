@@ -8,7 +8,6 @@
 #include "options/words.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 static const char *const kind_texts[] = {

@@ -7,8 +7,6 @@
 #include "job/selection.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 enum { MOST_TRACES = 40, MOST_POINTS = 4000 };
 

@@ -7,8 +7,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 
-#include <math.h>
-
 enum {
     BATCH_VALUES = 4 << 20,             /* values of a batch */
     BATCH_BOXES = 4096,

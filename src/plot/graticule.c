@@ -4,9 +4,7 @@
 
 #include "base/text.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LONGITUDE, LATITUDE };
 enum { MOST_LINES = 7, LATTICE = 33, N_LATTICE = LATTICE * LATTICE, N_STEPS = 400, N_POINTS = 2 * N_STEPS + 1 };

@@ -5,8 +5,6 @@
 #include "job/selection.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 static int read_frequency(const struct lw_plot *plot, const char *name, double *hz, struct lw_error *err)
 {

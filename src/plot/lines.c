@@ -5,8 +5,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 
-#include <math.h>
-
 enum { MOST_PANELS = 4 };
 
 static const char *const columns[] = {"channel", "frequency", "magnitude"};

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "job/selection.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { CELL_PIXELS = 4 };

@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "plot/script.h"
 
-#include <stdio.h>
-
 struct lw_picture_file {
     const char *name;           /* borrowed */
     bool overwrite;

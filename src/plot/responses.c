@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "design/response.h"
 
-#include <math.h>
-
 enum { MOST_FILTERS = 8 };
 
 struct bank {

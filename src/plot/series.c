@@ -2,9 +2,6 @@
  * its least to its largest sample. */
 #include "plot/kinds.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { MOST_FREQUENCIES = 1 << 15 };     /* columns of a logarithmic axis: more than pixels, as low frequencies are stretched */
 
 /* Return whether the subject is the power spectrum that whitened a result's filters; both its axes are logarithmic. */

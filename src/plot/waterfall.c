@@ -4,9 +4,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { MOST_PANELS = 4 };
 
 static int add_input(struct lw_plot *plot, struct lw_samples *images, struct lw_error *err)

@@ -5,9 +5,7 @@
 #include "io/journal/journal.h"
 #include "io/write/result_file.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* The work of this process, and the engine that it has taken for it. */

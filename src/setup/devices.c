@@ -5,7 +5,6 @@
 #include "base/proc.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Description of a rank's device: plain bytes, gathered from all ranks. */
 struct rank_device {

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 void lw_plan_row(const char *name, const char *text) { printf("%-16s%s\n", name, text); }
 

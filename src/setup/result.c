@@ -13,7 +13,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { TEXTS_BYTES = 1 << 16, MOST_LATE = 8, MOST_DAS = 3 };

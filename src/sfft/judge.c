@@ -1,7 +1,6 @@
 /* judge.c - the sort orders of lines, and the judgement whether the lines found explain the signal. */
 #include "sfft/sfft.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static int by_frequency(const void *a, const void *b)

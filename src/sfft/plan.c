@@ -4,8 +4,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 
-#include <math.h>
-
 /* Most lines per bucket of a stage, on average. Peeling with four or more shifts would even work with 1. */
 static const double most_lines_per_bucket = 0.7;
 enum { STAGES = 3, LEAST_BUCKETS = 64 };

@@ -5,8 +5,6 @@
 #include "sfft/number.h"
 
 #include <complex.h>
-#include <math.h>
-#include <string.h>
 
 /* Ratio of the probe's buckets to those of the first attempt. The first attempt has at most 0.7 lines per bucket. As a line reaches
  * three buckets, about half of the probe's buckets are sure to be free. */

@@ -11,8 +11,6 @@
 #include "sfft/sfft.h"
 
 #include <assert.h>
-#include <math.h>
-#include <string.h>
 
 static const double tolerances[LW_SFFT_TOLERANCES] = LW_SFFT_TOLERANCE_VALUES;
 

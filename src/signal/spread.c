@@ -2,9 +2,6 @@
 
 #include "base/integers.h"
 
-#include <math.h>
-#include <string.h>
-
 /* SHIFT: mantissa bits that a bin drops. END: exponent of numbers that are not finite. */
 enum { SINGLE_SHIFT = 23 - LW_SPREAD_BITS, DOUBLE_SHIFT = 52 - LW_SPREAD_BITS, SINGLE_END = 255, DOUBLE_END = 2047 };
 

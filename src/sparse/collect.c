@@ -8,9 +8,7 @@
 #include "io/bytes/transfer.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdatomic.h>
-#include <string.h>
 
 /* ---- the list ------------------------------------------------------------------------------------------------------- */
 

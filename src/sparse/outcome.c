@@ -6,9 +6,6 @@
 #include "base/memory.h"
 #include "job/line_rows.h"
 
-#include <math.h>
-#include <string.h>
-
 int64_t lw_sparse_most_own(const struct lw_sparse *run)
 {
     return run->has_own_pieces ? lw_divide_up(run->n_pieces, run->n_ranks) * run->piece_channels

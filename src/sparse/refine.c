@@ -3,8 +3,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 
-#include <math.h>
-
 /* Most searches of the rest, the samples minus the tones. */
 enum { ROUNDS = 8 };
 

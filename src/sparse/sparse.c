@@ -10,7 +10,6 @@
 #include "sparse/refine.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 /* Methods by lw_sfft_algorithm; NULL: all channels are dense. */

@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "job/weights.h"
 
-#include <string.h>
-
 struct lw_map {
     const struct lw_job *job;
     struct lw_stream_window *window;

@@ -1,7 +1,5 @@
 #include "stream/sink.h"
 
-#include <string.h>
-
 /* Find the place of a block's part of an array in the result: first index and count in each dimension. */
 static void place(const struct lw_job *job, const struct lw_op_plan *op, int product, const struct lw_block *block,
                   int64_t first[LW_MAX_DIMS], int64_t count[LW_MAX_DIMS])

@@ -3,8 +3,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 
-#include <string.h>
-
 struct lw_stream_window {
     struct lw_window_spec spec;
     char *scratch;              /* source samples of outside samples at one end, in a slot's layout */

@@ -7,9 +7,7 @@
 
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- stored values ------------------------------------------------------------------------------------------------- */
 

@@ -7,9 +7,7 @@
 
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* BLOCK samples are read at a time. Phases are computed once for TURN samples; each next TURN samples add one common factor. */
 enum { BLOCK = 1 << 16, TURN = 256 };

@@ -10,10 +10,8 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- the table, random numbers, names ---------------------------------------------------------------------------- */
 

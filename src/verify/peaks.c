@@ -7,7 +7,6 @@
 
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 /* Columns to check, in this order; COLUMN is for images only. */

@@ -1,8 +1,6 @@
 /* promise.c - bounds of the errors of outputs. */
 #include "verify/state.h"
 
-#include <math.h>
-
 /* Errors are close to normally distributed: none exceeds this many times the guaranteed rms error. */
 #define LARGEST_TO_RMS 6
 

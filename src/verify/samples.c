@@ -4,9 +4,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Energies are summed in cells of 1 / CELLS of a segment's length; a segment lies within COVER cells. Segments may be transformed
  * in pairs and then share rounding errors; the other segment of a pair begins at most NEAR lengths away. */
 enum { CELLS = 4, COVER = CELLS + 1, NEAR = 2 };

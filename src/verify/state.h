@@ -11,7 +11,6 @@
 #include "verify/verify.h"
 
 #include <complex.h>
-#include <math.h>
 
 /* Limits for one dataset: products of a sample and a tap to sum, and input values to read. If --sample values would exceed them,
  * fewer values are checked. */

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <float.h>
-#include <math.h>
 
 static const double *tap(const struct lw_verify_shape *shape, int64_t filter, int64_t m, int64_t n)
 {

@@ -7,9 +7,7 @@
 #include "options/words.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 const struct lw_option lw_verify_options[] = {

@@ -3,9 +3,7 @@
 #include "io/archive/fits/header.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TEXT_ROOM = 68, HISTORY_ROOM = 72 };
 

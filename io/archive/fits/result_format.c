@@ -17,7 +17,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>

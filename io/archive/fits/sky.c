@@ -3,9 +3,6 @@
 #include "base/memory.h"
 #include "io/archive/fits/cards.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <wcs.h>
 #include <wcsfix.h>
 #include <wcshdr.h>

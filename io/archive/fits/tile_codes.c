@@ -3,8 +3,6 @@
 #include "base/integers.h"
 #include "io/archive/shared.h"
 
-#include <string.h>
-
 /* ---- bits ------------------------------------------------------------------------------------------------------------ */
 
 /* Bits of a code, the highest bit of each byte first. */

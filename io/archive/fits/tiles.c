@@ -7,9 +7,7 @@
 #include "io/bytes/transfer.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <pthread.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { N_RANDOM = 10000, MOST_NUMBER_BYTES = 8 };

@@ -3,10 +3,7 @@
 #include "base/log.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The parts of a keyword: "CD1_2A" or "CD001002A" has the root CD, the numbers 1 and 2, and A, an alternative description. */
 struct parts {

@@ -5,7 +5,6 @@
 #include "io/hdf5/scale.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- AP Sensing: /DAS [time x distance], and groups whose values are datasets. A channel's position is where its gauge begins. */
 

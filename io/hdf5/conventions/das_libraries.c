@@ -1,9 +1,7 @@
 /* das_libraries.c - files of libraries for distributed acoustic sensing: DASCore's DASDAE and H5Simple, xdas. */
 #include "io/hdf5/conventions/conventions.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- DASCore's DASDAE: each patch is a group of /waveforms with data, _coord_time, _coord_distance and attributes. */
 

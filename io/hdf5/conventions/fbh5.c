@@ -3,7 +3,6 @@
 #include "io/hdf5/conventions/conventions.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void find_dimensions(struct lw_subject *subject)
 {

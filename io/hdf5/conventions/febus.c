@@ -4,9 +4,7 @@
 
 #include "io/notes/recorder.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST_BLOCKS_TIMED = 4096 };
 

@@ -3,8 +3,6 @@
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
 
-#include <math.h>
-#include <string.h>
 #include <strings.h>
 
 /* A dataset whose attributes are read. */

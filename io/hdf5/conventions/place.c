@@ -3,9 +3,7 @@
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Open the object of a place. @param name  set to the attribute's name, or to NULL for a dataset */
 static hid_t open_object(hid_t file, const char *place, const char **name)

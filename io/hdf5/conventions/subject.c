@@ -6,7 +6,6 @@
 #include "io/hdf5/scale.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 /* ---- values ---------------------------------------------------------------------------------------------------------- */

@@ -5,9 +5,7 @@
 #include "io/hdf5/library.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Most times that are checked; of a longer list, every n-th time is checked. */
 enum { LOOKED_AT = 4096 };

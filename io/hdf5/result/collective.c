@@ -7,10 +7,8 @@
 #include "comm/raw.h"
 #include "io/hdf5/library.h"
 
-#include <hdf5.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #ifndef H5_HAVE_PARALLEL
 #error "lapwing needs HDF5 with MPI: install libhdf5-openmpi-dev, or set HDF5_ROOT"

@@ -10,7 +10,6 @@
 #include <hdf5_hl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { BLOCK_ROWS = 1 << 13 };
 

@@ -4,7 +4,6 @@
 #include "io/hdf5/library.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { NAME_SIZE = 2 * LW_MAX_PATH };
 

@@ -7,9 +7,7 @@
 
 #include <hdf5_hl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 __extension__ typedef __int128 wide;
 

@@ -11,7 +11,6 @@
 #include "io/hdf5/library.h"
 #include "io/hdf5/result/parts.h"
 
-#include <hdf5.h>
 #include <hdf5_hl.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Nanoseconds of an addition, of an integer and of a real. */
 #define INTEGER_COST 0.03

@@ -1,8 +1,6 @@
 /* sums.c - the stages of beams' sums (signal/beams.h): pieces of sub-bands, then tiles of groups of beams. */
 #include "cpu/beams/beams.h"
 
-#include <math.h>
-
 /* Sums of sub-bands of a chunk have about so many bytes, if a chunk has at least LEAST_CHUNK samples, and OVERLAPS times those by
  * which the offsets of a sum differ. */
 #define CHUNK_BYTES (8 << 20)

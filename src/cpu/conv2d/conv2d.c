@@ -15,8 +15,6 @@
 
 #include "cpu/dispatch.h"
 
-#include <string.h>
-
 /* ---- the memory of a thread ----------------------------------------------------------------------------------------- */
 
 static int64_t strengths_bytes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)

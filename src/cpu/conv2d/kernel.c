@@ -5,9 +5,7 @@
 
 #include <complex.h>
 #include <fftw3.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int64_t n_parts(const struct lw_cpu_shape2d *shape) { return shape->kernel_complex ? 2 : 1; }
 

@@ -1,9 +1,6 @@
 /* nan.c - flaws: pixels of a tile's window that are not finite, and their effect on the outputs. */
 #include "cpu/conv2d/conv2d.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Integers have no flaws, but their weights may have. */
 static bool has_flaws(const struct lw_op_spec *spec)
 {

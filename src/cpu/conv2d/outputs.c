@@ -1,8 +1,6 @@
 /* outputs.c - rows of finished outputs: signal-to-noise ratios of weighted pixels, flaws, the search, and storing. */
 #include "cpu/conv2d/conv2d.h"
 
-#include <math.h>
-
 static bool is_within(int64_t row, int64_t begin, int64_t end) { return row >= begin && row < end; }
 
 /* Return whether row `row` of a tile's outputs is stored. has_best returns whether the best of its outputs are, and is_searched

@@ -2,7 +2,6 @@
  * each step of a window. */
 #include "cpu/conv2d/conv2d.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* A tile's rows lie far from each other, and the processor does not foresee the next: rows are prefetched this many ahead. */

@@ -1,9 +1,6 @@
 /* window.c - tiles of a block, and the pixels of their windows: they are loaded, flaws found and repaired, and weighed. */
 #include "cpu/conv2d/conv2d.h"
 
-#include <math.h>
-#include <string.h>
-
 struct lw_cpu_tile2d lw_cpu_tile2d_of(const struct lw_cpu_work2d *work, const struct lw_slot *slot, struct lw_cpu_conv2d_lane *lane,
                                       int which, int64_t channel, int64_t down, int64_t across)
 {

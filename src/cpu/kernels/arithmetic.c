@@ -1,9 +1,6 @@
 /* arithmetic.c - loops over buffers of reals. Compiled per precision and instruction set. */
 #include "cpu/kernels/real.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Mask of a real's magnitude. Magnitudes order like their bits, with infinity and NaN above the largest number. Compilers vectorise
  * comparisons of these integers, but not comparisons of reals that must honour NaN. */
 #define MAGNITUDE_BITS ((real_bits)(((real_ubits)1 << (8 * sizeof(real) - 1)) - 1))

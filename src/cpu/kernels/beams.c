@@ -6,8 +6,6 @@
  * no more rows than they have room for. */
 #include "cpu/kernels/real.h"
 
-#include <string.h>
-
 enum { STEP = LW_CPU_SUM_STEP, REGISTERS = 4 };
 
 #define VECTOR(name, type, bytes) typedef type name __attribute__((vector_size(bytes), may_alias, aligned(__alignof__(type))))

@@ -2,8 +2,6 @@
 #include "cpu/kernels/real.h"
 
 #include <assert.h>
-#include <math.h>
-#include <string.h>
 
 /* Size of a buffer on the stack for swapping or gathering, in 8-byte words. */
 #define BUFFER_WORDS 512

@@ -4,8 +4,6 @@
  * The estimated plans are good up to some thousand points. */
 #include "cpu/kernels/long.h"
 
-#include <string.h>
-
 /* Estimated bytes of FFTW's tables of roots per point of a plan: one complex number for each direction. */
 #define PLAN_BYTES_PER_POINT (2 * sizeof(FFTW(complex)))
 

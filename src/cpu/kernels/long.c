@@ -18,8 +18,6 @@
 #include "base/integers.h"
 #include "cpu/kernels/butterfly.h"
 
-#include <math.h>
-
 /* Least length made here, and the lengths from which rows are longer. Both caches hold a row, the nearer its first half. */
 #define LEAST 8192
 #define SHORT_ROW 512

@@ -7,8 +7,6 @@
  * summed anew. Equal samples give exactly 0. */
 #include "cpu/kernels/real.h"
 
-#include <math.h>
-
 /* A window's energy is summed anew if it is less than SAFE times the sums that it is the difference of. */
 #define SAFE 1e-7
 

@@ -1,8 +1,6 @@
 /* post.c - arithmetic of --post (signal/post.h). Compiled per precision and instruction set, without fused multiply-adds. */
 #include "cpu/kernels/real.h"
 
-#include <math.h>
-
 /* ---- operations on single samples ------------------------------------------------------------------------------------ */
 static bool keep(void *y, int64_t n, int width, double least, double most)
 {

@@ -3,7 +3,6 @@
 #include "cpu/kernels/real.h"
 
 #include <float.h>
-#include <math.h>
 
 static const real LARGEST = sizeof(real) == sizeof(float) ? (real)FLT_MAX : (real)DBL_MAX;
 

@@ -11,9 +11,7 @@
 
 #include <complex.h>
 #include <fftw3.h>
-#include <math.h>
 #include <omp.h>
-#include <string.h>
 
 /* Points from which on a filter is transformed in the computing precision. */
 #define LONG 65536

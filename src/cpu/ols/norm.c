@@ -5,8 +5,6 @@
 #include "cpu/dispatch.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 /* The largest error of a transformed segment's outputs y behind a template of norm 1 is about ERRORS roundings of the rms of the
  * samples plus the rms of y, for 10^3 to 10^4 outputs of transforms of 2^10 to 2^14 points of noise, steps, tones and bursts. */

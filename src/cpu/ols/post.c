@@ -1,8 +1,6 @@
 /* post.c - --post (signal/post.h) on a segment's sums. */
 #include "cpu/ols/ols.h"
 
-#include <math.h>
-
 struct lw_cpu_post {
     double least, most;                 /* see lw_op_power_range */
     struct lw_cpu_phases phases[LW_POST_PLACES];

@@ -4,7 +4,6 @@
 #include "cpu/dispatch.h"
 
 #include <float.h>
-#include <math.h>
 
 /* Most bytes of a filter's outputs of a segment that are prefetched: half of the nearest cache. */
 #define MOST_FETCHED (16 << 10)

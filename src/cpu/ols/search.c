@@ -1,10 +1,6 @@
 /* search.c - search (signal/search.h) in a segment's sums. */
 #include "cpu/ols/ols.h"
 
-
-#include <math.h>
-#include <string.h>
-
 enum { MAX, MEAN, RMS, N_VALUES };
 
 /* Cells of a channel and filter in a segment. HEAD: end of a block that began before; TAIL: beginning of one that goes on. */

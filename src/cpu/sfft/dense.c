@@ -4,7 +4,6 @@
 
 #include <fftw3.h>
 #include <inttypes.h>
-#include <math.h>
 
 /* Sorting takes a copy of the lines; FFTW has freed its memory by then. */
 static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)

@@ -7,7 +7,6 @@
 
 #include <complex.h>
 #include <fftw3.h>
-#include <string.h>
 
 struct solver_cpu {
     struct lw_sfft_solver base;

@@ -5,9 +5,7 @@
 #include "sfft/number.h"
 
 #include <complex.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Coefficients on either side of a tone that the tone is fitted to, and the number of all, its own included. */
 enum { HALF = 6, WINDOW = 2 * HALF + 1 };

@@ -3,9 +3,6 @@
 #include "base/memory.h"
 #include "sfft/number.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- life ---------------------------------------------------------------------------------------------------------- */
 
 /* Most samples that can be used. Rows are used whole; the first row is used whatever its length. */

@@ -3,8 +3,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 
-#include <string.h>
-
 /* Ranks send LW_MOST_JOINED outputs at a time: their values, then the numbers of their filters. */
 struct lw_best {
     struct lw_comm *comm;

@@ -12,9 +12,7 @@
 #include "stream/search/sources.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Rows that a rank sends at a time. */
 enum { SENT_ROWS = 1 << 14 };

@@ -7,7 +7,6 @@
 #include "stream/plan.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum shape { BY_SAMPLE, BY_CHANNEL, BY_BOTH };      /* one mark for each sample of the axis; channel; sample of a channel */
 

@@ -11,9 +11,7 @@
 
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <omp.h>
-#include <string.h>
 
 /* Bytes that are read, or written, at a time, unless a row of cells, or of pixels, has more: few enough for the cache of a core. */
 static const int64_t piece_bytes = (int64_t)1 << 20;

@@ -11,8 +11,6 @@
 #include "stream/search/mask.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 /* Most frequencies (columns) whose medians are found at a time, and most numbers that a rank sends for these. */
 enum { MOST_COLUMNS = 256, NUMBERS_SENT = 1 << 20 };

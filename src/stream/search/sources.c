@@ -5,9 +5,7 @@
 #include "base/select.h"
 #include "signal/source.h"
 
-#include <math.h>
 #include <omp.h>
-#include <string.h>
 
 /* Most threads that measure. */
 enum { MOST_THREADS = 16 };
