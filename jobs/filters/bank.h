@@ -3,7 +3,8 @@
 
 #include "design/response.h"
 #include "design/window.h"
-#include "jobs/filters/data.h"
+#include "job/hints.h"
+#include "job/selection.h"
 #include "jobs/filters/kinds.h"
 
 #define LW_BANK_MOST_TAPS (1 << 20)                     /* taps of a filter */
@@ -22,7 +23,23 @@
      .help = "What is 1: gain, or energy. gain: at the frequency that the description names. energy: the sum of |h|^2, so that "   \
              "white noise keeps its power."}
 
-struct lw_bank;
+/* Entries of a table of options, of kinds that are made for data. */
+#define LW_FOR_OPTIONS                                                                                                          \
+    {.name = "for", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset ...", .is_required = true,                              \
+     .help = "The data, as --input of ols. Several files are joined."},                                                            \
+    {.name = "axis", .kind = LW_OPTION_CHOICE, .choices = "0|1", .is_rare = true, .help = "Time dimension, as for ols."},       \
+    {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",                                                       \
+     .help = "Channels to use, from A to before B, every STEP-th; give ols the same. Default: all."},                              \
+    LW_OPTIONS_COORDINATES, LW_OPTIONS_HINTS
+
+/* The data that a kind of filters is made for: the option --for, the chosen channels and their coordinate. */
+struct lw_for {
+    struct lw_reader *reader;           /* owned; describes the files, opens none */
+    struct lw_dataset_info info;
+    int axis, channel_dim;              /* channel_dim: -1: there is one channel */
+    struct lw_range channels;           /* chosen channels */
+    const struct lw_coordinate *places; /* coordinates of channel_dim, in `info`; NULL: none */
+};
 
 /* A series of filters that ranks make one by one and write, so that the bank may be larger than memory. Each filter has a row in a
  * table. */

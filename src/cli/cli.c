@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/info.h"
 #include "cli/jobfile.h"

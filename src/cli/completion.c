@@ -1,7 +1,6 @@
 /* completion.c - prints the scripts with which bash and zsh complete command lines. */
-#include "cli/completion.h"
+#include "cli/help.h"
 
-#include "cli/commands.h"
 #include "version.h"
 
 /* Shells that have a script. */

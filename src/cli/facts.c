@@ -1,4 +1,4 @@
-#include "cli/facts.h"
+#include "cli/info.h"
 
 #include "base/log.h"
 #include "base/memory.h"

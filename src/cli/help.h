@@ -1,4 +1,5 @@
-/* help.h - the documentation in the program: --help texts and manual pages, made from the same tables. */
+/* help.h - the documentation in the program: --help texts, manual pages and completions of command lines, made from the same
+ * tables. */
 #pragma once
 
 #include "cli/commands.h"
@@ -18,3 +19,8 @@ void lw_help_version(FILE *file);
 
 /** Return name, version and commit, "lapwing 0.1.0 (commit c7f6500)". Static storage. */
 const char *lw_version_text(void);
+
+/** Print a script for a shell to source. It completes words, options, and values of options that are a choice or a file. For zsh it
+ * also describes each option. */
+void lw_completion_bash(FILE *file);
+void lw_completion_zsh(FILE *file);

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "cli/facts.h"
 #include "cli/help.h"
 #include "cli/jobfile.h"
 #include "engine/registry.h"

@@ -1,5 +1,5 @@
 /* table.c - prints rows of a table, such as /peaks, for `lapwing info FILE:/table`. */
-#include "cli/facts.h"
+#include "cli/info.h"
 
 #include "base/integers.h"
 #include "base/log.h"
