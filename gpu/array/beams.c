@@ -4,6 +4,7 @@
  *     input -> channels -> beams -> gpu/ols -> products */
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/proc.h"
 #include "gpu/array/beam.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
@@ -24,6 +25,9 @@ static const struct lw_beams_costs costs = {
     .tile = 2 * LW_BEAM_WORDS, .looks = 128,
 };
 #define ADDITION 1e-13
+
+/* Return the threads that look for equal sums. */
+static int n_threads(void) { return (int)lw_min64(lw_proc_cores(), 8); }
 
 /* Return the numbers of a sample. */
 static int numbers_of(const struct lw_op_spec *spec) { return spec->input.is_complex ? 2 : 1; }
@@ -51,8 +55,11 @@ static int plan_beams(const struct lw_device *device, const struct lw_op_spec *s
     const struct lw_op_spec inner = lw_op_behind_beams(spec);
     const struct lw_shifts *const shifts = spec->ols.beams;
     int rc;
-    if ((rc = lw_cuda_op_ols.plan(device, &inner, plan, err)) || (rc = lw_beams_choose_by(shifts, &costs, &plan->beams, err)))
+    if ((rc = lw_cuda_op_ols.plan(device, &inner, plan, err)) ||
+        (rc = spec->ols.shape ? LW_OK : lw_beams_choose_by(shifts, &costs, n_threads(), &plan->beams, err)))
         return rc;
+    if (spec->ols.shape)
+        plan->beams = *spec->ols.shape;
     const size_t used = strlen(plan->text);
     const double words = kind_of(spec) == LW_BEAM_BYTES_KIND ? 1 : 2 * numbers_of(spec);
     plan->halo += shifts->before + shifts->after;
@@ -65,7 +72,7 @@ static int plan_beams(const struct lw_device *device, const struct lw_op_spec *s
 
 static int64_t n_groups(const struct lw_shifts *shifts) { return lw_divide_up(shifts->n, LW_BEAM_GROUP); }
 
-/* Lay out the tables. The loads come last, of which there may be fewer. */
+/* Lay out the tables. Each group has room for its loads, of which there may be fewer. */
 static int64_t lay_out_tables(const struct lw_op_spec *spec, const struct lw_op_plan *plan, void *memory,
                               struct lw_beam_tables *tables)
 {
@@ -227,12 +234,15 @@ static int32_t place(struct maker *m, int64_t group, int64_t subband, int64_t fi
 }
 
 /* Plan the loads of a group: as many sub-bands together as shared memory has room for. The zeros come first there. */
-static void plan_group(struct maker *m, int64_t group)
+static int plan_group(void *context, int64_t group, int thread, struct lw_error *err)
 {
+    struct maker copy = *(const struct maker *)context, *const m = &copy;
     const int64_t n_subbands = m->beams->shape.n_subbands;
     int32_t *const ends = m->array->tables.ends + group * n_subbands;
     int32_t *const first_load = m->array->tables.first_load + group * (n_subbands + 1);
     int32_t at = LW_BEAM_WORDS;
+    (void)thread, (void)err;
+    m->n_loads = group * n_subbands * LW_BEAM_GROUP;
     for (int64_t s = 0, begin = 0; s < n_subbands; s++) {
         first_load[s] = (int32_t)m->n_loads;
         const int32_t end = place(m, group, s, first_load[s], at);
@@ -242,14 +252,16 @@ static void plan_group(struct maker *m, int64_t group)
         ends[begin] = (int32_t)(s + 1);
     }
     first_load[n_subbands] = (int32_t)m->n_loads;
+    return LW_OK;
 }
 
-/* Make the tables in host memory. @return  their bytes */
-static int64_t make_tables(const struct lw_beams *shared, struct lw_beam_array *array)
+/* Make the tables in host memory. */
+static int make_tables(const struct lw_beams *shared, struct lw_pool *threads, struct lw_beam_array *array, struct lw_error *err)
 {
     const struct lw_shifts *const shifts = shared->shifts;
     struct lw_beam_tables *const tables = &array->tables;
     struct maker m = {.beams = shared, .array = array};
+    struct lw_batch batch = {.n_pieces = n_groups(shifts), .work = plan_group, .context = &m};
     const size_t n = (size_t)(shifts->n * shifts->n_inputs);
     memcpy(tables->delays, shifts->delays, n * sizeof *tables->delays);
     if (shifts->weights)
@@ -257,9 +269,8 @@ static int64_t make_tables(const struct lw_beams *shared, struct lw_beam_array *
     memcpy(tables->begin, shared->begin, (size_t)(array->n_subbands + 1) * sizeof *tables->begin);
     lw_beams_list(shifts, tables->scales, tables->counts, tables->used);
     find_ranges(&m);
-    for (int64_t g = 0; g < n_groups(shifts); g++)
-        plan_group(&m, g);
-    return (char *)(tables->loads + m.n_loads) - (char *)tables->delays;
+    lw_pool_start(threads, &batch);
+    return lw_pool_wait(threads, &batch, err);
 }
 
 static int upload_tables(const struct lw_op *op, struct beams *b, cudaStream_t stream, struct lw_error *err)
@@ -269,10 +280,10 @@ static int upload_tables(const struct lw_op *op, struct beams *b, cudaStream_t s
     struct lw_beams *shared = NULL;
     void *const host = lw_alloc((size_t)most, "tables of beams", err);
     int rc = host ? lw_cuda_allocate(most, "tables of beams", &b->memory, err) : LW_ESYSTEM;
-    if (rc == LW_OK && !(rc = lw_beams_create(spec->ols.beams, &op->plan.beams, &shared, err))) {
+    if (rc == LW_OK && !(rc = lw_beams_create(spec->ols.beams, &op->plan.beams, n_threads(), &shared, err))) {
         lay_out_tables(spec, &op->plan, host, &b->array.tables);
-        const int64_t bytes = make_tables(shared, &b->array);
-        rc = lw_cuda_upload(b->memory, host, bytes, stream, "copying the tables of beams to the device", err);
+        rc = make_tables(shared, op->threads, &b->array, err);
+        rc = rc ? rc : lw_cuda_upload(b->memory, host, most, stream, "copying the tables of beams to the device", err);
         lay_out_tables(spec, &op->plan, b->memory, &b->array.tables);
     }
     lw_beams_destroy(shared);

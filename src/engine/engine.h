@@ -46,6 +46,7 @@ struct lw_ols_spec {
     bool own_taps;              /* each channel of the input has taps of its own */
     enum lw_normalize normalize;
     const struct lw_shifts *beams;      /* [n_channels] sums before the filters; borrowed while the op lives; NULL: none */
+    const struct lw_beams_shape *shape; /* their widths, from another plan of this engine; NULL: op_plan chooses them */
     const struct lw_shifts *stacks;     /* [n_bank] sums behind the filters; borrowed likewise; NULL: none */
     int segment;                /* FFT length N wanted; 0: the engine chooses */
     struct lw_post post;        /* checked by lw_post_check; if lw_post_is_needed, lw_op_spec.n_outputs must be known */

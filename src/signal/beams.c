@@ -15,19 +15,20 @@ struct entry {
     int64_t group_least, group_most;    /* those of the latest group */
 };
 
-/* Work space of a survey. */
+/* The sums of sub-bands of a width, each once for all beams, or once for each group. */
+struct survey {
+    int64_t n_sums, least, most, inner, outer;  /* least, most: delays of channels of a sub-band, less that of the first */
+    int64_t all_group_sums, all_group_samples, group_sums, group_samples;
+};
+
+/* Work space of a thread's share of a survey. */
 struct space {
     struct entry *entries;      /* [n_entries], a power of two */
     int64_t n_entries, stamp;   /* stamp: grows with each sub-band */
     uint64_t factors[LW_BEAMS_MOST_WIDTH];      /* factors of the hash's terms */
     int64_t group, tile;        /* struct lw_beams_costs */
     int64_t *sums, *samples;    /* [groups] sums of a group, and the samples by which their offsets differ */
-};
-
-/* The sums of sub-bands of a width, each once for all beams, or once for each group. */
-struct survey {
-    int64_t n_sums, inner, outer;
-    int64_t all_group_sums, all_group_samples, group_sums, group_samples;
+    struct survey found;
 };
 
 /* Return the first channel of [begin, end) with a weight in a beam; `end`: none. */
@@ -51,14 +52,15 @@ bool lw_beams_are_plain(const struct lw_shifts *shifts)
 
 void lw_beams_list(const struct lw_shifts *shifts, double *scales, int32_t *counts, uint8_t *used)
 {
-    for (int64_t i = 0; i < shifts->n * shifts->n_inputs; i++) {
-        const int64_t d = i / shifts->n_inputs;
-        if (lw_shifts_weight(shifts, 0, i) == 0)
-            continue;
-        scales[d] = (double)lw_shifts_weight(shifts, 0, i);
-        counts[d]++;
-        used[i % shifts->n_inputs] = 1;
-    }
+    for (int64_t d = 0; d < shifts->n; d++)
+        for (int64_t c = 0; c < shifts->n_inputs; c++) {
+            const float weight = lw_shifts_weight(shifts, d, c);
+            if (weight == 0)
+                continue;
+            scales[d] = (double)weight;
+            counts[d]++;
+            used[c] = 1;
+        }
 }
 
 static int64_t delay_of(const struct lw_shifts *shifts, int64_t beam, int64_t channel)
@@ -124,11 +126,11 @@ static struct entry *find(const struct lw_shifts *shifts, const struct space *sp
 }
 
 /* Count a beam that has the pattern of an entry with an offset. */
-static void count(struct entry *e, int64_t group, int64_t delay, const struct space *space, struct survey *survey)
+static void count(struct entry *e, int64_t group, int64_t delay, struct space *space)
 {
     e->least = lw_min64(e->least, delay);
     e->most = lw_max64(e->most, delay);
-    survey->outer = lw_max64(survey->outer, e->most - e->least);
+    space->found.outer = lw_max64(space->found.outer, e->most - e->least);
     if (e->group != group) {
         e->group = group;
         e->group_least = e->group_most = delay;
@@ -140,71 +142,101 @@ static void count(struct entry *e, int64_t group, int64_t delay, const struct sp
     space->samples[group] += e->group_most - e->group_least - before;
 }
 
-/* Survey the patterns of all beams in sub-bands of a width.
- * @param step         survey one in so many sub-bands, and multiply their sums
- * @param first_beams  [n][sub-bands] set to the first beam with the same pattern, -1: no channel has a weight; NULL: not wanted */
-static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, int64_t step, struct space *space,
-                               int32_t *first_beams)
+/* Survey the patterns of all beams in sub-bands s, s + step, ... below `end`. @param first_beams  as below */
+static void survey_share(const struct lw_shifts *shifts, int64_t width, int64_t s, int64_t end, int64_t step, struct space *space,
+                         int32_t *first_beams)
 {
     const int64_t n_subbands = lw_divide_up(shifts->n_inputs, width), n_groups = lw_divide_up(shifts->n, space->group);
-    struct survey survey = {0};
-    int64_t least = 0, most = 0;
-    memset(space->sums, 0, (size_t)n_groups * sizeof *space->sums);
-    memset(space->samples, 0, (size_t)n_groups * sizeof *space->samples);
-    for (int64_t s = step / 2; s < n_subbands; s += step) {
-        const int64_t begin = s * width, end = lw_min64(begin + width, shifts->n_inputs);
+    space->found = (struct survey){0};
+    memset(space->sums, 0, (size_t)(2 * n_groups) * sizeof *space->sums);
+    for (; s < end; s += step) {
+        const int64_t begin = s * width, last = lw_min64(begin + width, shifts->n_inputs);
         space->stamp++;
         for (int64_t d = 0; d < shifts->n; d++) {
-            const int64_t first = first_of(shifts, d, begin, end);
+            const int64_t first = first_of(shifts, d, begin, last);
             uint64_t hash;
             if (first_beams)
                 first_beams[d * n_subbands + s] = -1;
-            if (first == end)
+            if (first == last)
                 continue;
-            struct entry *const e = find(shifts, space, d, begin, first, end, &hash);
+            struct entry *const e = find(shifts, space, d, begin, first, last, &hash);
             const int64_t delay = delay_of(shifts, d, first);
             if (e->stamp != space->stamp) {
                 *e = (struct entry){hash, space->stamp, d, -1, delay, delay, delay, delay};
-                survey.n_sums++;
-                extend(shifts, d, first, end, &least, &most);
+                space->found.n_sums++;
+                extend(shifts, d, first, last, &space->found.least, &space->found.most);
             }
-            count(e, d / space->group, delay, space, &survey);
+            count(e, d / space->group, delay, space);
             if (first_beams)
                 first_beams[d * n_subbands + s] = (int32_t)e->beam;
         }
     }
-    survey.inner = most - least;
-    survey.n_sums *= step;
+}
+
+/* Survey the patterns of all beams in sub-bands of a width.
+ * @param step         survey one in so many sub-bands, and multiply their sums
+ * @param spaces       [n_threads]
+ * @param first_beams  [n][sub-bands] set to the first beam with the same pattern, -1: no channel has a weight; NULL: not wanted */
+static struct survey survey_of(const struct lw_shifts *shifts, int64_t width, int64_t step, struct space *spaces, int n_threads,
+                               int32_t *first_beams)
+{
+    const int64_t n_subbands = lw_divide_up(shifts->n_inputs, width), n_groups = lw_divide_up(shifts->n, spaces->group);
+    const int64_t first = step / 2, n = lw_divide_up(n_subbands - first, step);
+    struct survey survey = {0};
+#pragma omp parallel for num_threads(n_threads) schedule(static, 1)
+    for (int t = 0; t < n_threads; t++)
+        survey_share(shifts, width, first + n * t / n_threads * step, lw_min64(first + n * (t + 1) / n_threads * step, n_subbands),
+                     step, &spaces[t], first_beams);
+    for (int t = 0; t < n_threads; t++) {
+        survey.least = lw_min64(survey.least, spaces[t].found.least);
+        survey.most = lw_max64(survey.most, spaces[t].found.most);
+        survey.outer = lw_max64(survey.outer, spaces[t].found.outer);
+        survey.n_sums += step * spaces[t].found.n_sums;
+        for (int64_t g = 0; g < 2 * n_groups && t > 0; g++)
+            spaces->sums[g] += spaces[t].sums[g];
+    }
+    survey.inner = survey.most - survey.least;
     for (int64_t g = 0; g < n_groups; g++) {
-        const int64_t samples = step * (space->sums[g] * space->tile + space->samples[g]);
-        survey.all_group_sums += step * space->sums[g];
+        const int64_t samples = step * (spaces->sums[g] * spaces->tile + spaces->samples[g]);
+        survey.all_group_sums += step * spaces->sums[g];
         survey.all_group_samples += samples;
-        survey.group_sums = lw_max64(survey.group_sums, space->sums[g]);
+        survey.group_sums = lw_max64(survey.group_sums, spaces->sums[g]);
         survey.group_samples = lw_max64(survey.group_samples, samples);
     }
     return survey;
 }
 
-static int open_space(const struct lw_shifts *shifts, int64_t group, int64_t tile, struct space *space, struct lw_error *err)
+/* Open work space for each thread. Close it even after an error. */
+static int open_spaces(const struct lw_shifts *shifts, int64_t group, int64_t tile, int n_threads, struct space **out,
+                       struct lw_error *err)
 {
+    static const char what[] = "patterns of beams";
     const int64_t n_groups = lw_divide_up(shifts->n, group);
-    *space = (struct space){.group = group, .tile = tile};
-    for (space->n_entries = 64; space->n_entries < 2 * shifts->n;)
-        space->n_entries *= 2;
-    for (int i = 0; i < LW_BEAMS_MOST_WIDTH; i++)
-        space->factors[i] = (i > 0 ? space->factors[i - 1] : 0) * 6364136223846793005u + 1442695040888963407u;
-    space->entries = lw_alloc_array(space->n_entries, sizeof *space->entries, "patterns of beams", err);
-    space->sums = lw_alloc_array(2 * n_groups, sizeof *space->sums, "patterns of beams", err);
-    if (!space->entries || !space->sums)
+    struct space *const spaces = *out = lw_alloc_array(n_threads, sizeof *spaces, what, err), all = {.n_entries = 64};
+    while (all.n_entries < 2 * shifts->n)
+        all.n_entries *= 2;
+    if (!spaces || !(spaces->entries = all.entries = lw_alloc_array(n_threads * all.n_entries, sizeof *all.entries, what, err)) ||
+        !(spaces->sums = all.sums = lw_alloc_array(2 * n_threads * n_groups, sizeof *all.sums, what, err)))
         return LW_ESYSTEM;
-    space->samples = space->sums + n_groups;
+    for (int t = 0; t < n_threads; t++) {
+        struct space *const space = &spaces[t];
+        *space = (struct space){
+            .entries = all.entries + t * all.n_entries, .n_entries = all.n_entries, .group = group, .tile = tile,
+            .sums = all.sums + 2 * t * n_groups, .samples = all.sums + (2 * t + 1) * n_groups,
+        };
+        for (int i = 0; i < LW_BEAMS_MOST_WIDTH; i++)
+            space->factors[i] = (i > 0 ? space->factors[i - 1] : 0) * 6364136223846793005u + 1442695040888963407u;
+    }
     return LW_OK;
 }
 
-static void close_space(struct space *space)
+static void close_spaces(struct space *spaces)
 {
-    lw_free(space->entries);
-    lw_free(space->sums);
+    if (spaces) {
+        lw_free(spaces->entries);
+        lw_free(spaces->sums);
+    }
+    lw_free(spaces);
 }
 
 static const int widths[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, LW_BEAMS_MOST_WIDTH};
@@ -241,17 +273,17 @@ static struct lw_beams_shape shape_of(const struct lw_shifts *shifts, const stru
     return shape;
 }
 
-int lw_beams_choose_by(const struct lw_shifts *shifts, const struct lw_beams_costs *costs, struct lw_beams_shape *out,
-                       struct lw_error *err)
+int lw_beams_choose_by(const struct lw_shifts *shifts, const struct lw_beams_costs *costs, int n_threads,
+                       struct lw_beams_shape *out, struct lw_error *err)
 {
-    struct space space;
+    struct space *spaces;
     struct survey surveys[N_WIDTHS];
-    const int rc = open_space(shifts, costs->group, costs->tile, &space, err);
+    const int rc = open_spaces(shifts, costs->group, costs->tile, n_threads, &spaces, err);
     out->additions = INFINITY;
     for (int i = 0; rc == LW_OK && i < N_WIDTHS; i++) {
         const int64_t most = lw_divide_up(shifts->n_inputs, widths[i]), some = shifts->n_inputs / lw_max64(1, costs->looks);
         const int64_t step = costs->has_bands ? 1 : lw_max64(1, lw_min64(most, some));
-        surveys[i] = survey_of(shifts, widths[i], step, &space, NULL);
+        surveys[i] = survey_of(shifts, widths[i], step, spaces, n_threads, NULL);
         for (int j = costs->has_bands ? 0 : i; j <= i; j++) {
             const struct lw_beams_shape shape = shape_of(shifts, costs, widths[j], widths[i], &surveys[j], &surveys[i]);
             if (widths[i] % widths[j] == 0 && shape.additions < out->additions)
@@ -259,10 +291,10 @@ int lw_beams_choose_by(const struct lw_shifts *shifts, const struct lw_beams_cos
         }
     }
     if (rc == LW_OK && !costs->has_bands) {
-        const struct survey whole = survey_of(shifts, out->width, 1, &space, NULL);
+        const struct survey whole = survey_of(shifts, out->width, 1, spaces, n_threads, NULL);
         *out = shape_of(shifts, costs, (int)out->width, (int)out->width, &whole, &whole);
     }
-    close_space(&space);
+    close_spaces(spaces);
     return rc;
 }
 
@@ -272,7 +304,7 @@ int lw_beams_choose(const struct lw_shifts *shifts, struct lw_beams_shape *out, 
         .load = 4, .add = 1, .sum = 4, .back = 4, .store = 4, .far = 4, .near_samples = 256 << 10, .group = LW_BEAMS_GROUP,
         .tile = LW_BEAMS_TILE, .has_bands = true,
     };
-    return lw_beams_choose_by(shifts, &costs, out, err);
+    return lw_beams_choose_by(shifts, &costs, 1, out, err);
 }
 
 /* ---- numbers of the sums --------------------------------------------------------------------------------------------- */
@@ -317,11 +349,11 @@ static void number(struct lw_beams *beams)
     beams->begin[shape->n_subbands] = n;
 }
 
-int lw_beams_create(const struct lw_shifts *shifts, const struct lw_beams_shape *shape, struct lw_beams **out,
+int lw_beams_create(const struct lw_shifts *shifts, const struct lw_beams_shape *shape, int n_threads, struct lw_beams **out,
                     struct lw_error *err)
 {
     static const char what[] = "the sums of beams";
-    struct space space = {0};
+    struct space *spaces = NULL;
     struct lw_beams *const beams = *out = lw_alloc(sizeof *beams, what, err);
     if (!beams)
         return LW_ESYSTEM;
@@ -334,13 +366,13 @@ int lw_beams_create(const struct lw_shifts *shifts, const struct lw_beams_shape 
         .begin = lw_alloc_array(shape->n_subbands + 1, sizeof *beams->begin, what, err),
     };
     const bool is_whole = beams->sum && beams->delay && (beams->first || shape->per_band == 1) && beams->beam && beams->begin;
-    const int rc = is_whole ? open_space(shifts, LW_BEAMS_GROUP, LW_BEAMS_TILE, &space, err) : LW_ESYSTEM;
+    const int rc = is_whole ? open_spaces(shifts, LW_BEAMS_GROUP, LW_BEAMS_TILE, n_threads, &spaces, err) : LW_ESYSTEM;
     if (rc == LW_OK) {
-        survey_of(shifts, shape->width, 1, &space, beams->sum);
+        survey_of(shifts, shape->width, 1, spaces, n_threads, beams->sum);
         if (beams->first)
-            survey_of(shifts, shape->width * shape->per_band, 1, &space, beams->first);
+            survey_of(shifts, shape->width * shape->per_band, 1, spaces, n_threads, beams->first);
         number(beams);
     }
-    close_space(&space);
+    close_spaces(spaces);
     return rc;
 }

@@ -63,11 +63,11 @@ struct lw_beams_costs {
 
 /** Choose the widths with the fewest additions, lw_beams_choose with the costs of the CPU engine. LW_ESYSTEM. */
 int lw_beams_choose(const struct lw_shifts *shifts, struct lw_beams_shape *out, struct lw_error *err);
-int lw_beams_choose_by(const struct lw_shifts *shifts, const struct lw_beams_costs *costs, struct lw_beams_shape *out,
-                       struct lw_error *err);
+int lw_beams_choose_by(const struct lw_shifts *shifts, const struct lw_beams_costs *costs, int n_threads,
+                       struct lw_beams_shape *out, struct lw_error *err);
 
 /** Number the sums. LW_ESYSTEM. @param shifts  borrowed for the life of the plan */
-int lw_beams_create(const struct lw_shifts *shifts, const struct lw_beams_shape *shape, struct lw_beams **out,
+int lw_beams_create(const struct lw_shifts *shifts, const struct lw_beams_shape *shape, int n_threads, struct lw_beams **out,
                     struct lw_error *err);
 void lw_beams_destroy(struct lw_beams *beams);              /* accepts NULL */
 

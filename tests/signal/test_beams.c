@@ -50,7 +50,7 @@ static int64_t plan(bool has_weights, int width)
                                         .n_sums = BEAMS * CHANNELS};
         shape.n_bands = (shape.n_subbands + 2) / 3;
     }
-    CHECK(lw_beams_create(&shifts, &shape, &beams, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_beams_create(&shifts, &shape, 3, &beams, &err) == LW_OK, "%s", err.message);
     check(beams);
     CHECK(beams->begin[shape.n_subbands] <= shape.n_sums && (width > 0 || beams->begin[shape.n_subbands] == n_sums), "%d sums",
           beams->begin[shape.n_subbands]);

@@ -12,8 +12,11 @@ static int beams_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, st
     const struct lw_op_spec inner = lw_op_behind_beams(spec);
     const struct lw_shifts *const shifts = spec->ols.beams;
     int rc;
-    if ((rc = lw_cpu_op_ols.plan(&inner, plan, err)) || (rc = lw_beams_choose(shifts, &plan->beams, err)))
+    if ((rc = lw_cpu_op_ols.plan(&inner, plan, err)) ||
+        (rc = spec->ols.shape ? LW_OK : lw_beams_choose(shifts, &plan->beams, err)))
         return rc;
+    if (spec->ols.shape)
+        plan->beams = *spec->ols.shape;
     const size_t used = strlen(plan->text);
     plan->halo += shifts->before + shifts->after;
     const bool is_integer = lw_cpu_beams_sizes(spec, plan, &(struct lw_cpu_op_size){1, 1, 1}).is_integer;
@@ -113,7 +116,7 @@ static int beams_create(const struct lw_op_spec *spec, const struct lw_op_plan *
     b->sizes = lw_cpu_beams_sizes(spec, plan, size);
     b->inner_halo = behind.halo;
     int rc;
-    if ((rc = lw_beams_create(spec->ols.beams, &plan->beams, &b->shared, err)) || (rc = open_memory(b, size, err)) ||
+    if ((rc = lw_beams_create(spec->ols.beams, &plan->beams, 1, &b->shared, err)) || (rc = open_memory(b, size, err)) ||
         (rc = lw_cpu_op_ols.create(&inner, &behind, size, &b->inner, err)))
         return rc;
     take_weights(b);

@@ -21,8 +21,8 @@
 
 /* Most values of a block, of all its channels and filters; a block with the fewest possible channels and filters may have more. If
  * channels vary fastest, blocks have more channels, which are contiguous in the file. Blocks that stay on a device are as large as
- * its memory allows. */
-enum { BLOCK_VALUES = 1 << 22, BLOCK_VALUES_SLOW = 1 << 24, BLOCK_VALUES_ON_DEVICE = 1 << 28 };
+ * its memory allows; where their channels are sums, each further block reads and adds up the same samples again. */
+enum { BLOCK_VALUES = 1 << 22, BLOCK_VALUES_SLOW = 1 << 24, BLOCK_VALUES_ON_DEVICE = 1 << 28, BLOCK_VALUES_OF_SUMS = 1 << 30 };
 
 /* Most outputs that are counted of a channel and a filter: counters have 32 bits. */
 #define MOST_OUTPUTS ((int64_t)1 << 31)
@@ -35,8 +35,8 @@ enum { PIECE_TAPS = 64, LONGEST_PIECE = 1 << 16, PIECE_SIDE = 64, PIECE_KERNELS 
 #define VARIES 0.1
 enum { LEAST_PIECES = 16 };
 
-/* Bins, as doubles, that ranks add up at a time: several histograms in single precision, one in double precision. */
-enum { SUMMED = 1 << 17 };
+/* Bins, as doubles, that ranks add up at a time: several histograms in single precision, and in double precision. */
+enum { SUMMED = 1 << 18 };
 
 /* Adjacent channels that are counted together if channels vary fastest, so that whole cache lines are used. */
 enum { SLOW_CHANNELS = LW_SPREAD_SERIES };
@@ -56,7 +56,10 @@ struct clip {
     struct lw_counted counted;
     struct lw_pool *pool;       /* borrowed; NULL: single thread */
     int n_threads;
+    lw_piece_fn *work;          /* work that threads share: pieces of it, and those that a thread takes at a time */
+    int64_t n_work, n_each;
     int64_t bins;               /* bins of a histogram, lw_spread_bins */
+    int64_t work_length;        /* of a thread's `work`: enough for a histogram, and for the pieces' sigmas of a pair */
 
     /* Members for the group of channels that is being measured. */
     uint32_t *counts;           /* owned; [channels][filters][bins] */
@@ -68,7 +71,10 @@ struct clip {
     int number;                 /* number of this slot */
     struct lw_counting counting;        /* pieces of this slot */
     const struct lw_counts *from_device;
-    double *sums, *work;        /* owned; [summed_of] histograms of all ranks, and work space */
+    double *sums;               /* owned; [SUMMED] histograms of all ranks */
+    int64_t first_pair, first_bin, n_summed;    /* pair of the first of these, and their bins */
+    int64_t channel, n_channels;        /* first channel of the group, and their number */
+    double *noise, *n_finite;   /* borrowed; sigmas of the job, and outputs that counted; [stretches][channels][filters] */
 };
 
 static bool counts_on_device(const struct clip *clip) { return clip->pass.engine->ops->count; }
@@ -142,8 +148,7 @@ static int plan_filters(struct clip *clip, int first, int n, int n_bank, struct 
     struct lw_noise_pass *const pass = &clip->pass;
     const struct lw_job *const job = pass->job;
     const bool is_image = lw_op_has_pixels(&job->op);
-    pass->spec = job->op;
-    lw_noise_plain_series(&pass->spec);
+    lw_noise_plain_series(pass);
     if (!is_image) {
         pass->spec.ols.n_filters = n;
         pass->spec.ols.n_bank = n_bank;
@@ -160,14 +165,16 @@ static int plan_filters(struct clip *clip, int first, int n, int n_bank, struct 
     pass->blocks = choose_blocks(job, unit, 0, is_parted ? lw_min64(all, 2 * stretch + unit) : all);
     pass->group = lw_min64(pass->plan.op.channel_unit, job->op.n_channels);
     clip->cells = (struct cells){1, 1};
-    clip->has_sigmas = is_image || pass->blocks.length >= PIECE_TAPS * job->op.ols.n_taps;
     if (is_image) {
         const int64_t side = side_of(&job->op.conv2d);
         clip->cells.rows = parts_of(lw_min64(pass->blocks.length, all), side);
         clip->cells.columns = parts_of(job->op.conv2d.output_columns, side);
     }
     pass->pieces = clip->cells.rows * clip->cells.columns;
+    clip->has_sigmas = (is_image || pass->blocks.length >= PIECE_TAPS * job->op.ols.n_taps) &&
+                       pass->blocks.count * pass->pieces >= LEAST_PIECES;
     pass->spec.pieces = counts_on_device(clip) ? pass->pieces : 0;
+    clip->work_length = lw_max64(clip->bins, pass->n_ranks * lw_noise_pass_rows(pass));
     clip->first_filter = first;
     return LW_OK;
 }
@@ -175,7 +182,7 @@ static int plan_filters(struct clip *clip, int first, int n, int n_bank, struct 
 /* Return the most values of a block if memory is no limit. */
 static int64_t most_values(const struct clip *clip)
 {
-    return counts_on_device(clip) ? BLOCK_VALUES_ON_DEVICE
+    return counts_on_device(clip) ? lw_op_sums_channels(&clip->pass.spec) ? BLOCK_VALUES_OF_SUMS : BLOCK_VALUES_ON_DEVICE
            : lw_op_output_layout(&clip->pass.job->op) == LW_TIME_SLOW ? BLOCK_VALUES_SLOW : BLOCK_VALUES;
 }
 
@@ -203,7 +210,8 @@ static struct clip clip_of(const struct lw_job *job, const struct lw_engine *eng
                            int n_threads)
 {
     struct clip clip = {.pass = lw_noise_pass_of(job, engine, plan, n_ranks), .n_threads = n_threads > 0 ? n_threads : 1};
-    if (lw_op_output_layout(&job->op) == LW_TIME_SLOW)  /* memory is better spent on more channels than on a third block */
+    /* Memory is better spent on more channels than on a third block. */
+    if (lw_op_output_layout(&job->op) == LW_TIME_SLOW || lw_op_sums_channels(&job->op))
         clip.pass.depth = (int)lw_min64(clip.pass.depth, 2);
     clip.bins = lw_spread_bins(job->op.precision);
     return clip;
@@ -216,6 +224,7 @@ struct scratch {
     void *marking;
     uint32_t *counts;
     double *sums, *work;
+    int64_t *range;             /* all bins that it has counted lie in [all bins - range[0], range[1]) */
 };
 
 static int64_t longest_block(const struct clip *clip) { return lw_min64(clip->pass.blocks.length, clip->pass.job->n_outputs); }
@@ -237,8 +246,9 @@ static int64_t marking_bytes(const struct clip *clip)
 
 static int64_t scratch_bytes(const struct clip *clip)
 {
-    const int64_t of_sums = clip->bins * 2 * (int64_t)sizeof(double), of_counts = clip->bins * (int64_t)sizeof(uint32_t);
-    return marking_bytes(clip) + lw_round_up(of_sums + n_together(clip) * of_counts, LW_ALIGNMENT);
+    const int64_t of_sums = (clip->bins + clip->work_length) * (int64_t)sizeof(double), of_range = 2 * (int64_t)sizeof(int64_t);
+    const int64_t of_counts = clip->bins * (int64_t)sizeof(uint32_t);
+    return marking_bytes(clip) + lw_round_up(of_range + of_sums + n_together(clip) * of_counts, LW_ALIGNMENT);
 }
 
 /* Return how many channels of a block have marks of their own: all sums over channels share theirs. */
@@ -252,12 +262,6 @@ static int64_t n_bins(const struct clip *clip, int64_t n_channels)
     return lw_noise_pass_pairs(&clip->pass, n_channels) * clip->bins;
 }
 
-/* Return the length of `sums` and `work`: enough for SUMMED bins, and for the pieces' sigmas of a channel and a filter. */
-static int64_t summed_of(const struct clip *clip)
-{
-    return lw_max64(lw_max64(clip->bins, SUMMED), clip->pass.n_ranks * lw_noise_pass_rows(&clip->pass));
-}
-
 static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader *reader, const struct lw_reader *map,
                                 const struct lw_mask *mask, const struct lw_plan *run)
 {
@@ -266,7 +270,7 @@ static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader 
     struct lw_bytes bytes = lw_noise_pass_bytes(&clip->pass, reader, map, mask, run);
     bytes.host += n_bins(clip, clip->pass.group) * (int64_t)sizeof *clip->counts + clip->n_threads * scratch_bytes(clip) +
                   n_marked(clip, clip->pass.group) * (marks_bytes(clip) + (int64_t)sizeof *clip->has_marks) +
-                  (2 * summed_of(clip) + all) * (int64_t)sizeof(double);
+                  (SUMMED + all) * (int64_t)sizeof(double);
     return bytes;
 }
 
@@ -349,18 +353,23 @@ static double take_piece(const struct clip *clip, const struct scratch *scratch,
 {
     const struct lw_op_spec *const spec = &clip->pass.spec;
     const double least = 0.5 * (double)(clip->counting.tall * clip->counting.wide);
-    double n_finite;
+    double n_finite = 0, sigma = -1;
     int64_t first, end;
     lw_spread_range(piece, clip->bins, &first, &end);
+    if (first == end)
+        return -1;
+    scratch->range[0] = lw_max64(scratch->range[0], clip->bins - first);
+    scratch->range[1] = lw_max64(scratch->range[1], end);
     end = lw_min64(end + 1, clip->bins);      /* one bin more, a place for the sum over all bins */
     for (int64_t bin = first; bin < end; bin++) {
         counts[bin] += piece[bin];
         scratch->sums[bin - first] = piece[bin];
         piece[bin] = 0;
     }
-    const double sigma = lw_spread_sigma(spec->precision, spec->output.is_complex, first, scratch->sums, end - first, scratch->work,
-                                         &n_finite);
-    return clip->has_sigmas && n_finite >= least ? sigma : -1;
+    if (clip->has_sigmas)
+        sigma = lw_spread_sigma(spec->precision, spec->output.is_complex, first, scratch->sums, end - first, scratch->work,
+                                &n_finite);
+    return n_finite >= least ? sigma : -1;
 }
 
 /* Return the counts of channel c of the group and filter f. */
@@ -372,8 +381,9 @@ static uint32_t *counts_of(const struct clip *clip, int64_t c, int64_t f)
 static struct scratch scratch_of(const struct clip *clip, int thread)
 {
     char *const its = clip->scratch + thread * scratch_bytes(clip);
-    double *const sums = (double *)(void *)(its + marking_bytes(clip));
-    return (struct scratch){its, (uint32_t *)(sums + 2 * clip->bins), sums, sums + clip->bins};
+    int64_t *const range = (int64_t *)(void *)(its + marking_bytes(clip));
+    double *const sums = (double *)(range + 2), *const work = sums + clip->bins;
+    return (struct scratch){its, (uint32_t *)(work + clip->work_length), sums, work, range};
 }
 
 /* Return the place of the sigma of a cell of the slot's block in pass.mine. */
@@ -447,18 +457,28 @@ static int mark_channel(void *context, int64_t c, int thread, struct lw_error *e
     return LW_OK;
 }
 
-/* Have the pool do n pieces of work. */
+/* Do some consecutive pieces of work. */
+static int do_several(void *context, int64_t several, int thread, struct lw_error *err)
+{
+    const struct clip *const clip = context;
+    int rc = LW_OK;
+    for (int64_t i = several * clip->n_each; rc == LW_OK && i < lw_min64((several + 1) * clip->n_each, clip->n_work); i++)
+        rc = clip->work(context, i, thread, err);
+    return rc;
+}
+
+/* Have the pool do n pieces of work. Its threads take several at a time: each time they wait for each other. */
 static int share(struct clip *clip, int64_t n, lw_piece_fn *work, struct lw_error *err)
 {
-    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = n, .work = work, .context = clip};
-    int rc = LW_OK;
-    if (clip->pool && n > 1) {
-        lw_pool_start(clip->pool, &batch);
-        return lw_pool_wait(clip->pool, &batch, err);
-    }
-    for (int64_t piece = 0; rc == LW_OK && piece < n; piece++)
-        rc = work(clip, piece, 0, err);
-    return rc;
+    enum { TIMES = 16 };
+    clip->work = work;
+    clip->n_work = n;
+    clip->n_each = lw_max64(1, clip->pool ? n / (TIMES * clip->n_threads) : n);
+    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = lw_divide_up(n, clip->n_each), .work = do_several, .context = clip};
+    if (batch.n_pieces <= 1)
+        return do_several(clip, 0, 0, err);
+    lw_pool_start(clip->pool, &batch);
+    return lw_pool_wait(clip->pool, &batch, err);
 }
 
 static int take_counts(void *context, const struct lw_counts *counts, struct lw_error *err)
@@ -493,58 +513,61 @@ static int count_block(void *context, struct lw_slot *slot, int number, struct l
 
 /* ---- sigma --------------------------------------------------------------------------------------------------------- */
 
-static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_noise_said *said)
+/* Move the counts of a pair, the i-th of those whose ranks are added up together, to `sums`. */
+static int move_counts(void *context, int64_t i, int thread, struct lw_error *err)
 {
-    const struct lw_op_spec *const spec = &clip->pass.spec;
-    const int64_t its = n_filters(clip), n_pairs = n_channels * its;
-    int64_t bin_first, bin_end;
-    /* Only bins that some rank has filled are added up, and one bin more, a place for the sums over all bins. */
-    int64_t lowest = clip->bins, highest = 0;
-    for (int64_t i = 0; i < n_pairs; i++) {
-        lw_spread_range(clip->counts + i * clip->bins, clip->bins, &bin_first, &bin_end);
-        if (bin_first < bin_end) {
-            lowest = lw_min64(lowest, bin_first);
-            highest = lw_max64(highest, bin_end);
-        }
-    }
-    lowest = lw_comm_min(setup->comm, lowest);
-    highest = lw_comm_max(setup->comm, highest);
-    bin_first = lw_min64(lowest, highest);
-    bin_end = lw_min64(highest + 1, clip->bins);
-    const int64_t n = bin_end - bin_first, together = summed_of(clip) / lw_max64(n, 1);
-    for (int64_t first = 0; first < n_pairs; first += together) {
-        const int64_t end = lw_min64(first + together, n_pairs);
-        for (int64_t i = first; i < end; i++)
-            for (int64_t bin = 0; bin < n; bin++) {
-                clip->sums[(i - first) * n + bin] = clip->counts[i * clip->bins + bin_first + bin];
-                clip->counts[i * clip->bins + bin_first + bin] = 0;
-            }
-        lw_comm_collect(setup->comm, clip->sums, (end - first) * n, 0);
-        for (int64_t i = first; i < end && lw_comm_rank(setup->comm) == 0; i++) {
-            const int64_t at = place_of(clip, channel + i / its, i % its);
-            setup->job.noise[at] = lw_spread_sigma(spec->precision, spec->output.is_complex, bin_first,
-                                                   clip->sums + (i - first) * n, n, clip->work, &said->n_finite[at]);
-        }
-    }
-}
-
-static int measure_group(struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_noise_said *said,
-                         struct lw_error *err)
-{
-    clip->n_blocks = 0;
-    const int rc = lw_noise_pass_go(&clip->pass, setup, channel, n_channels, count_block, clip, err);
-    if (rc)
-        return rc;
-    find_sigmas(clip, setup, channel, n_channels, said);
-    const int64_t its = n_filters(clip);
-    for (int64_t i = 0; i < n_channels * its && lw_comm_rank(setup->comm) == 0; i++) {
-        double *const noise = &setup->job.noise[place_of(clip, channel + i / its, i % its)];
-        int64_t n;
-        const double median = lw_noise_pass_median(&clip->pass, n_channels, i, clip->work, &n);
-        if (n >= LEAST_PIECES && fabs(median - *noise) > VARIES * *noise)   /* the noise varies */
-            *noise = median;
+    const struct clip *const clip = context;
+    uint32_t *const counts = clip->counts + (clip->first_pair + i) * clip->bins + clip->first_bin;
+    (void)thread, (void)err;
+    for (int64_t bin = 0; bin < clip->n_summed; bin++) {
+        clip->sums[i * clip->n_summed + bin] = counts[bin];
+        counts[bin] = 0;
     }
     return LW_OK;
+}
+
+/* Find sigma of the i-th pair's sums. Rank 0 only. */
+static int find_sigma(void *context, int64_t i, int thread, struct lw_error *err)
+{
+    const struct clip *const clip = context;
+    const struct lw_op_spec *const spec = &clip->pass.spec;
+    const struct scratch scratch = scratch_of(clip, thread);
+    const int64_t pair = clip->first_pair + i;
+    const int64_t at = place_of(clip, clip->channel + pair / n_filters(clip), pair % n_filters(clip));
+    int64_t n;
+    (void)err;
+    double sigma = lw_spread_sigma(spec->precision, spec->output.is_complex, clip->first_bin, clip->sums + i * clip->n_summed,
+                                   clip->n_summed, scratch.work, &clip->n_finite[at]);
+    const double median = lw_noise_pass_median(&clip->pass, clip->n_channels, pair, scratch.work, &n);
+    clip->noise[at] = n >= LEAST_PIECES && fabs(median - sigma) > VARIES * sigma ? median : sigma;      /* the noise varies */
+    return LW_OK;
+}
+
+static int measure_group(struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_error *err)
+{
+    const int64_t n_pairs = lw_noise_pass_pairs(&clip->pass, n_channels);
+    int64_t range[2] = {0, 0};
+    clip->n_blocks = 0;
+    clip->channel = channel;
+    clip->n_channels = n_channels;
+    int rc = lw_noise_pass_go(&clip->pass, setup, channel, n_channels, count_block, clip, err);
+    for (int thread = 0; thread < clip->n_threads; thread++)
+        for (int k = 0; k < 2; k++)
+            range[k] = lw_max64(range[k], scratch_of(clip, thread).range[k]);
+    if (rc)
+        return rc;
+    /* Only bins that some rank has filled are added up, and one bin more, a place for the sums over all bins. */
+    clip->first_bin = clip->bins - lw_comm_max(setup->comm, range[0]);
+    clip->n_summed = lw_max64(0, lw_min64(lw_comm_max(setup->comm, range[1]) + 1, clip->bins) - clip->first_bin);
+    const int64_t together = SUMMED / lw_max64(clip->n_summed, 1);
+    for (clip->first_pair = 0; clip->first_pair < n_pairs && rc == LW_OK; clip->first_pair += together) {
+        const int64_t n = lw_min64(together, n_pairs - clip->first_pair);
+        rc = share(clip, n, move_counts, err);
+        lw_comm_collect(setup->comm, clip->sums, n * clip->n_summed, 0);
+        if (rc == LW_OK && lw_comm_rank(setup->comm) == 0)
+            rc = share(clip, n, find_sigma, err);
+    }
+    return rc;
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------------------- */
@@ -556,8 +579,7 @@ static int open_clip(struct clip *clip, struct lw_setup *setup, struct lw_error 
         !(clip->scratch = lw_alloc_array(clip->n_threads, (size_t)scratch_bytes(clip), "the counts of pieces", err)) ||
         !(clip->marks = lw_alloc_array(n_marked(clip, clip->pass.group), (size_t)marks_bytes(clip) + sizeof *clip->has_marks,
                                        "the marks of outputs", err)) ||
-        !(clip->sums = lw_alloc_array(summed_of(clip), sizeof *clip->sums, "the sums of counts", err)) ||
-        !(clip->work = lw_alloc_array(summed_of(clip), sizeof *clip->work, "the sums of counts", err)))
+        !(clip->sums = lw_alloc_array(SUMMED, sizeof *clip->sums, "the sums of counts", err)))
         return LW_ESYSTEM;
     clip->has_marks = (bool *)(clip->marks + n_marked(clip, clip->pass.group) * marks_bytes(clip));
     return lw_noise_pass_open(&clip->pass, setup, err);
@@ -588,6 +610,8 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     struct clip clip =
         clip_of(&setup->job, setup->engine, plan, lw_comm_size(setup->comm), setup->pool ? lw_pool_threads(setup->pool) : 1);
     clip.pool = setup->pool;
+    clip.noise = setup->job.noise;
+    clip.n_finite = said->n_finite;
     const struct lw_plan_spec spec = {
         .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader, .map = setup->map,
         .mask = setup->mask,
@@ -606,7 +630,7 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     for (int64_t channel = 0; channel < all && rc == LW_OK; channel += group)
         for (int64_t stretch = 0; stretch < n_stretches(&clip) && rc == LW_OK; stretch++) {
             choose_stretch(&clip, stretch);
-            rc = measure_group(&clip, setup, channel, lw_min64(group, all - channel), said, err);
+            rc = measure_group(&clip, setup, channel, lw_min64(group, all - channel), err);
         }
     choose_stretch(&clip, 0);
     *n = (int)n_filters(&clip);
@@ -616,7 +640,6 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     lw_free(clip.scratch);
     lw_free(clip.marks);
     lw_free(clip.sums);
-    lw_free(clip.work);
     return rc;
 }
 

@@ -15,14 +15,16 @@ struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_
                                       int n_ranks)
 {
     return (struct lw_noise_pass){
-        .job = job, .engine = engine, .n_ranks = n_ranks, .spec = job->op, .plan = *plan,
+        .job = job, .engine = engine, .n_ranks = n_ranks, .run = plan, .plan = *plan,
         .depth = (int)lw_min64(MOST_DEPTH, plan->depth),
     };
 }
 
-void lw_noise_plain_series(struct lw_op_spec *spec)
+void lw_noise_plain_series(struct lw_noise_pass *pass)
 {
     const struct lw_search series = {.products = LW_FILTERED};
+    struct lw_op_spec *const spec = &pass->spec;
+    *spec = pass->job->op;
     spec->output = (struct lw_type){
         .scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64, .is_complex = lw_op_is_complex(spec),
     };
@@ -31,6 +33,7 @@ void lw_noise_plain_series(struct lw_op_spec *spec)
     case LW_OP_OLS:
         spec->ols.post = (struct lw_post){.kind = LW_POST_NONE};
         spec->ols.search = series;
+        spec->ols.shape = &pass->run->op.beams;
         break;
     case LW_OP_CONV2D:
         spec->conv2d.every = 1;

@@ -30,18 +30,20 @@ struct lw_noise_pass {
     double *mine;               /* owned; noise of this rank's pieces, [its blocks][pieces][channels][filters]; -1: none */
     double *all;                /* owned; `mine` of all ranks, on rank 0 */
     int depth;                  /* slots, the most blocks in progress at a time */
-    struct lw_plan plan;        /* plan of the run, with the operation of this pass */
+    const struct lw_plan *run;  /* plan of the run */
+    struct lw_plan plan;        /* the same, with the operation of this pass */
     struct lw_stream_window *window;
     struct lw_map *map;         /* NULL: no map of weights */
     struct lw_pipeline *pipeline;
 };
 
-/** Return a pass in which the caller still sets spec, plan.op, blocks, group and pieces. */
+/** Return a pass in which the caller still sets spec, plan.op, blocks, group and pieces. @param plan  the run's; borrowed */
 struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan,
                                       int n_ranks);
 
-/** Change an operation so that its only product is the filtered signal: all outputs, unscaled, in the computing precision. */
-void lw_noise_plain_series(struct lw_op_spec *spec);
+/** Set pass->spec to the job's operation with the filtered signal as its only product: all outputs, unscaled, in the computing
+ * precision. */
+void lw_noise_plain_series(struct lw_noise_pass *pass);
 
 /** Return the largest number of rows that one rank has. */
 int64_t lw_noise_pass_rows(const struct lw_noise_pass *pass);

@@ -67,7 +67,7 @@ static int plan_rms(const struct lw_job *job, const struct lw_engine *engine, co
 {
     *rms = (struct rms){.pass = lw_noise_pass_of(job, engine, plan, n_ranks)};
     struct lw_noise_pass *const pass = &rms->pass;
-    lw_noise_plain_series(&pass->spec);
+    lw_noise_plain_series(pass);
     if (!lw_op_has_pixels(&pass->spec)) {
         pass->spec.ols.search = (struct lw_search){.products = LW_BLOCKS, .every = plan->op.unit, .values = LW_BLOCK_RMS};
         pass->spec.ols.n_bank = job->op.ols.n_filters;

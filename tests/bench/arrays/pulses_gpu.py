@@ -78,7 +78,7 @@ def run(name, delays, *options):
     command = [lapwing, "ols", "--engine", engine, "--input", path("data.fil"), "--beams", path(delays) + ":/delays", "--products",
                "peaks", *options, "--output", result, "--overwrite", "--boundary", "edge"]
     times = []
-    for _ in range(repeats if "measured" not in name else 1):
+    for _ in range(repeats):
         begin = time.perf_counter()
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
             lines = [f"    {time.perf_counter() - begin:.3f} {line}" for line in process.stdout]
