@@ -513,6 +513,7 @@ static const struct lw_engine_ops engine_ops = {
     .sparse = &lw_cuda_sparse_ops,
     .dense = &lw_cuda_dense_ops,
     .published = &lw_cuda_published_ops,
+    .accel = &lw_cuda_accel_ops,
 };
 
 static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)

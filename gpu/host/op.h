@@ -94,4 +94,5 @@ void lw_counter_destroy(struct lw_op *op);
 int lw_counter_count(const struct lw_op *op, const struct lw_block *block, const void *series, const struct lw_counting *what,
                      lw_counts_fn *take, void *context, cudaStream_t stream, struct lw_error *err);
 
+extern const struct lw_accel_ops lw_cuda_accel_ops;
 extern const struct lw_cuda_op_ops lw_cuda_op_ols, lw_cuda_op_beams, lw_cuda_op_stacks, lw_cuda_op_conv2d;

@@ -601,6 +601,7 @@ cudaError_t cudaStreamGetFlags(cudaStream_t, unsigned *flags) { *flags = 0; retu
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { free(stream); return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void *context) { function(context); return cudaSuccess; }
 cudaError_t cudaEventCreate(cudaEvent_t *event) { *event = (cudaEvent_t)malloc(1); return cudaSuccess; }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { free(event); return cudaSuccess; }

@@ -141,6 +141,19 @@ inline void pass_cycles(unsigned) {}
 inline uint16_t half_of(double x) { return lw_half_of_double(x); }
 inline double value_of_half(uint16_t half) { return lw_half_value(half); }
 inline unsigned half_of(float x) { return lw_half_of_float(x); }
+inline unsigned halves_of(float low, float high) { return lw_half_of_float(low) | (unsigned)lw_half_of_float(high) << 16; }
+template <class Function> inline unsigned with_halves(unsigned a, unsigned b, Function f)
+{
+    const auto part = [&](int shift) {
+        return (unsigned)lw_half_of_double(f(lw_half_value((uint16_t)(a >> shift)), lw_half_value((uint16_t)(b >> shift))));
+    };
+    return part(0) | part(16) << 16;
+}
+inline unsigned add_halves(unsigned a, unsigned b) { return with_halves(a, b, [](double x, double y) { return x + y; }); }
+inline unsigned larger_halves(unsigned a, unsigned b)
+{
+    return with_halves(a, b, [](double x, double y) { return x < y ? y : x; });
+}
 inline void add_together(unsigned long long *total, unsigned n) { *total += n; }
 template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
 template <int COUNT> inline void arrive_at(int number) { emulation::named_arrival(number, COUNT); }

@@ -142,7 +142,10 @@ cufftResult cufftExecD2Z(cufftHandle handle, cufftDoubleReal *in, cufftDoubleCom
 cufftResult cufftExecR2C(cufftHandle handle, cufftReal *in, cufftComplex *out)
 {
     const struct plan *const p = &plans[handle - 1];
-    EXECUTE(fftwf, fftwf_plan_dft_r2c_2d(p->rows, p->n, in, (fftwf_complex *)out, FFTW_ESTIMATE));
+    if (p->rows == 0)
+        EXECUTE(fftwf, fftwf_plan_dft_r2c_1d(p->n, in, (fftwf_complex *)out, FFTW_ESTIMATE));
+    else
+        EXECUTE(fftwf, fftwf_plan_dft_r2c_2d(p->rows, p->n, in, (fftwf_complex *)out, FFTW_ESTIMATE));
     return CUFFT_SUCCESS;
 }
 
