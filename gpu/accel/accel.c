@@ -111,7 +111,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_acc
     };
 }
 
-/* On an H100, a power takes 2.4 ps, and a term of a sum 0.25. */
+/* A power takes 2.4 ps on an H100, a term of a sum 0.25. */
 static double seconds(const struct lw_engine *engine, const struct lw_accel_plan *plan)
 {
     (void)engine;

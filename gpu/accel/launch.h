@@ -44,7 +44,7 @@ struct lw_accel_plane {
 };
 
 struct lw_accel_cells {
-    int64_t first, n;           /* at most LW_ACCEL_MOST_CELLS */
+    int64_t first, n;           /* n: at most LW_ACCEL_MOST_CELLS */
     int64_t begin, end;         /* points beyond these are not searched */
     int n_stages;
     float least[LW_ACCEL_MOST_STAGES];

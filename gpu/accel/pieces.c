@@ -8,7 +8,7 @@
 
 struct lw_accel_segments lw_accel_segments_of(int half_width)
 {
-    static const double costs[] = {1, 1.2, 1.39, 1.97};         /* of a point of a transform, on an H100 */
+    static const double costs[] = {1, 1.2, 1.39, 1.97};         /* a point of a transform on an H100 */
     struct lw_accel_segments best = {0};
     double least = INFINITY;
     for (int i = 0; i < 4; i++) {

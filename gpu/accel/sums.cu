@@ -45,7 +45,7 @@ __host__ __device__ constexpr bool is_odd(int k, int H) { return H == 16 && k % 
 __host__ __device__ constexpr int words_of(int k, int H) { return (half_at(cell_points - 1, k, H) + 2 + is_odd(k, H)) / 2; }
 __host__ __device__ constexpr int width_of(int k, int H)
 {
-    const int halves = cell_points * k / H;         /* from cell to cell */
+    const int halves = cell_points * k / H;         /* distance of cells */
     return halves % 8 == 0 ? 4 : halves % 4 == 0 ? 2 : 1;
 }
 
