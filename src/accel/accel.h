@@ -57,8 +57,11 @@ struct lw_accel_plan {
     float least[LW_ACCEL_MOST_STAGES];          /* least sum over harmonics that is a hit, of each stage */
 };
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"       /* C++ would have a function hide no struct's constructor */
 /** Plan a search. LW_ECONFIG: n, z_max, w_max or the range of r are not possible. */
 int lw_accel_plan(const struct lw_accel_spec *spec, struct lw_accel_plan *plan, struct lw_error *err);
+#pragma GCC diagnostic pop
 
 /** Return the least even length of at least n samples that is 2^a 3^b 5^c 7^d. */
 int64_t lw_accel_good_length(int64_t n);

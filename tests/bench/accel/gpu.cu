@@ -1,4 +1,4 @@
-/* accel_gpu.cu - times searches for drifting signals on a GPU: their kernels on data on the device, and whole series of the engine,
+/* gpu.cu - times searches for drifting signals on a GPU: their kernels on data on the device, and whole series of the engine,
  * with the plane of powers kept and made again for pieces that fit into less memory.
  *
  * usage: bench_accel_gpu [LOG2_SAMPLES [Z_MAX [W_MAX [STAGES]]]] */
@@ -8,7 +8,7 @@ extern "C" {
 }
 #include "engine/registry.h"
 #include "gpu/accel/pieces.h"
-#include "gpu_bench.cuh"
+#include "../gpu_bench.cuh"
 
 #include <cufft.h>
 
