@@ -5,11 +5,15 @@
 
 #include <fftw3.h>
 #include <inttypes.h>
+#include <pthread.h>
 
 struct lw_transform {
     enum lw_transform_kind kind;
     fftw_plan plan;
 };
+
+/* FFTW's planner serves one thread at a time. */
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 int64_t lw_transform_doubles(enum lw_transform_kind kind, int64_t n)
 {
@@ -34,14 +38,18 @@ int lw_transform_create(enum lw_transform_kind kind, int64_t n, struct lw_transf
     LW_FREED double *const data = lw_alloc_array(lw_transform_doubles(kind, n), sizeof *data, "a transform", err);
     if (!transform || !data)
         return LW_ESYSTEM;
+    pthread_mutex_lock(&planner);
     *transform = (struct lw_transform){.kind = kind, .plan = plan(kind, n, data)};
+    pthread_mutex_unlock(&planner);
     return transform->plan ? LW_OK : lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %" PRId64 " samples", n);
 }
 
 void lw_transform_destroy(struct lw_transform *transform)
 {
+    pthread_mutex_lock(&planner);
     if (transform && transform->plan)
         fftw_destroy_plan(transform->plan);
+    pthread_mutex_unlock(&planner);
     lw_free(transform);
 }
 

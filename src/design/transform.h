@@ -1,5 +1,6 @@
 /* transform.h - discrete Fourier transforms of any length in double precision, by single-threaded FFTW, for spectra and filters.
- * Several threads may run a transform at a time, each on its own data. The bits do not depend on the thread or the memory. */
+ * Several threads may make and run transforms at a time, each on its own data; no other code may plan with FFTW in double precision
+ * meanwhile. The bits do not depend on the thread or the memory. */
 #pragma once
 
 #include "base/error.h"
