@@ -223,13 +223,11 @@ static int make_scales(const struct lw_op *op, void *scales, cudaStream_t stream
     const int64_t bytes = lw_cuda_scales_bytes(search, n_scales(&op->spec), op->spec.precision);
     if (bytes == 0)
         return LW_OK;
-    void *const host = lw_alloc((size_t)bytes, "the noise of the images", err);
+    LW_FREED void *const host = lw_alloc((size_t)bytes, "the noise of the images", err);
     if (!host)
         return LW_ESYSTEM;
     lw_cuda_scales(search, n_scales(&op->spec), op->spec.precision, host);
-    const int rc = lw_cuda_upload(scales, host, bytes, stream, "copying the noise of the images", err);
-    lw_free(host);
-    return rc;
+    return lw_cuda_upload(scales, host, bytes, stream, "copying the noise of the images", err);
 }
 
 static int send_mesh(const struct lw_mesh *mesh, const struct lw_conv2d_mesh *to, cudaStream_t stream, struct lw_error *err)

@@ -2,15 +2,10 @@
  * outputs. Every launcher is asynchronous on its stream, and launches nothing if there are no outputs. */
 #pragma once
 
-#include "base/linkage.h"
-#include "base/type.h"
 #include "engine/engine.h"
 #include "gpu/device/nan_report.h"
-#include "signal/convolution.h"
 
 #include <cuda_runtime_api.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 LW_C_BEGIN
 

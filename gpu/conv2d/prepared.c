@@ -109,7 +109,7 @@ static int send_turned(const struct lw_op_spec *spec, const double *taps, int64_
                        cudaStream_t stream, struct lw_error *err)
 {
     const int parts = tap_parts(spec);
-    void *const turned = lw_alloc((size_t)taps_bytes(spec, n), "the kernel", err);
+    LW_FREED void *const turned = lw_alloc((size_t)taps_bytes(spec, n), "the kernel", err);
     if (!turned)
         return LW_ESYSTEM;
     for (int64_t i = 0; i < n * parts; i++) {
@@ -119,9 +119,7 @@ static int send_turned(const struct lw_op_spec *spec, const double *taps, int64_
         else
             ((double *)turned)[i] = tap;
     }
-    const int rc = lw_cuda_upload(to, turned, taps_bytes(spec, n), stream, "copying the kernel to the device", err);
-    lw_free(turned);
-    return rc;
+    return lw_cuda_upload(to, turned, taps_bytes(spec, n), stream, "copying the kernel to the device", err);
 }
 
 static void turn_unrolled(const struct lw_op_spec *spec, int side, const double *taps, struct lw_conv2d_kernel *kernel)
@@ -192,13 +190,12 @@ static int prepare_transforms(const struct setup *setup, struct lw_conv2d_prepar
 {
     const struct lw_conv2d_spec *const c = &p->spec.conv2d;
     const int64_t n = n_taps(&p->spec) * tap_parts(&p->spec);
-    double *const taps = lw_alloc_array(n, sizeof *taps, "the kernel", err);
+    LW_FREED double *const taps = lw_alloc_array(n, sizeof *taps, "the kernel", err);
     if (!taps)
         return LW_ESYSTEM;
     for (int64_t i = 0; i < n; i++)
         taps[i] = ldexp(own[i], -kernel->exponent);
     const int rc = lw_cuda_upload(setup->taps, taps, n * (int64_t)sizeof *taps, stream, "transforming the kernel", err);
-    lw_free(taps);
     if (rc || p->plan.method == LW_CONV2D_PADDED)
         return rc ? rc : lw_conv2d_padded_prepare(p, kernel->bank, setup->taps, stream, err);
     const cudaError_t status =
@@ -233,7 +230,7 @@ static int send_sums(const struct lw_op_spec *spec, const double *taps, struct l
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     if (spec->nan != LW_NAN_INTERPOLATE)
         return LW_OK;
-    double *const sums = lw_alloc((size_t)sums_bytes(spec), "sums of the kernel", err);
+    LW_FREED double *const sums = lw_alloc((size_t)sums_bytes(spec), "sums of the kernel", err);
     if (!sums)
         return LW_ESYSTEM;
     for (int64_t m = 0; m < c->kernel_rows; m++) {
@@ -242,9 +239,7 @@ static int send_sums(const struct lw_op_spec *spec, const double *taps, struct l
             line[n + 1] = line[n] + taps[n_taps(spec) - 1 - (m * c->kernel_columns + n)];
         kernel->sum += line[c->kernel_columns];
     }
-    const int rc = lw_cuda_upload(kernel->sums, sums, sums_bytes(spec), stream, "copying sums of the kernel to the device", err);
-    lw_free(sums);
-    return rc;
+    return lw_cuda_upload(kernel->sums, sums, sums_bytes(spec), stream, "copying sums of the kernel to the device", err);
 }
 
 int lw_conv2d_prepare(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, void *setup,

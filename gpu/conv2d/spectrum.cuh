@@ -9,8 +9,6 @@
 #include "gpu/device/fft.cuh"
 #include "gpu/host/arena.h"
 
-#include <cstdint>
-
 /* The sums' parameters, and the arrays in the set-up memory. */
 struct KernelSpectrum {
     const double *taps;             /* [kernel_rows][kernel_columns] (x 2 if complex) */

@@ -1,13 +1,10 @@
 /* convert.h - element-wise conversions of device arrays, all asynchronous on `stream`. Nothing is launched for n = 0. */
 #pragma once
 
-#include "base/linkage.h"
 #include "base/type.h"
 #include "gpu/device/nan_report.h"
 
 #include <cuda_runtime_api.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 LW_C_BEGIN
 

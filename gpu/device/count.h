@@ -1,7 +1,6 @@
 /* count.h - counts the values of a series in device memory in the bins of signal/spread.h (lw_engine_ops.count). C header. */
 #pragma once
 
-#include "base/linkage.h"
 #include "engine/engine.h"
 
 #include <cuda_runtime_api.h>

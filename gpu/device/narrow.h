@@ -2,7 +2,6 @@
  * registers. The stored bits and the counts of losses are those of lw_cuda_convert. C header. */
 #pragma once
 
-#include "base/linkage.h"
 #include "base/type.h"
 #include "gpu/device/nan_report.h"
 

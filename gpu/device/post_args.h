@@ -3,11 +3,6 @@
  * A derivative at rate 1 needs no arguments: it is folded into the filters' taps, and gpu/ols/ends.h makes the axis' two ends. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/linkage.h"
 #include "engine/engine.h"
 
 LW_C_BEGIN

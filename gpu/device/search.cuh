@@ -8,8 +8,6 @@
 
 #include <math_constants.h>
 
-#include <cstdint>
-
 template <class Value> struct RealPartOf { using type = Value; };
 template <> struct RealPartOf<float2> { using type = float; };
 template <> struct RealPartOf<double2> { using type = double; };

@@ -8,7 +8,6 @@
 #include "base/type.h"
 #include "gpu/device/fft.cuh"
 
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 

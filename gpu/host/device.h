@@ -1,7 +1,6 @@
 /* device.h - the GPU that this rank drives (the device), and its CUDA context. The rank creates no context on any other GPU. */
 #pragma once
 
-#include "base/linkage.h"
 #include "engine/engine.h"
 
 LW_C_BEGIN

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/linkage.h"
 
 #include <cuda_runtime_api.h>
 #include <cufft.h>

@@ -2,10 +2,8 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/linkage.h"
 
 #include <cufft.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 LW_C_BEGIN

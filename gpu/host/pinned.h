@@ -8,8 +8,6 @@
 
 #include "base/pool.h"
 
-#include <stdint.h>
-
 /* One pinned allocation; all fields zero: no allocation. */
 struct lw_pinned {
     void *memory;               /* aligned to a huge page, zero-filled */

@@ -1,7 +1,6 @@
 /* ends.h - first and last output of the axis for a derivative that is folded into the filters (signal/post.h). C header. */
 #pragma once
 
-#include "base/linkage.h"
 #include "engine/engine.h"
 
 #include <cuda_runtime_api.h>

@@ -8,9 +8,7 @@
  *     create -> run ... run (allocates nothing) -> destroy */
 #pragma once
 
-#include "base/linkage.h"
 #include "base/pool.h"
-#include "engine/engine.h"
 #include "gpu/array/stack.h"
 #include "gpu/ols/long/long.h"
 

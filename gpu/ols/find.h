@@ -2,7 +2,6 @@
  * Every call enqueues its work on the stream and returns. */
 #pragma once
 
-#include "base/linkage.h"
 #include "engine/engine.h"
 
 #include <cuda_runtime_api.h>

@@ -12,9 +12,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "gpu/device/convert.h"
-#include "gpu/host/arena.h"
 #include "gpu/host/error.h"
-#include "gpu/host/op.h"
 #include "gpu/ols/ends.h"
 #include "gpu/ols/ols.h"
 
@@ -241,13 +239,11 @@ static int fill_weights(const struct lw_op_spec *spec, const struct lw_ols_state
     const int64_t bytes = (int64_t)lw_cuda_post_weights_bytes(spec);
     if (bytes == 0)
         return LW_OK;
-    void *const weights = lw_alloc((size_t)bytes, "the weights of interpolation", err);
+    LW_FREED void *const weights = lw_alloc((size_t)bytes, "the weights of interpolation", err);
     if (!weights)
         return LW_ESYSTEM;
     lw_cuda_post_weights(spec, weights);
-    const int rc = lw_cuda_upload(ols->weights, weights, bytes, stream, "copying the weights of interpolation to the device", err);
-    lw_free(weights);
-    return rc;
+    return lw_cuda_upload(ols->weights, weights, bytes, stream, "copying the weights of interpolation to the device", err);
 }
 
 /* Fill the tables of the path that filters, which do not depend on the filters. */

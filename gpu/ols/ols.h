@@ -10,7 +10,6 @@
 #include "gpu/host/arena.h"
 #include "gpu/host/op.h"
 #include "gpu/ols/filler.h"
-#include "gpu/ols/find.h"
 #include "gpu/ols/long/method.h"
 #include "gpu/ols/repair_nan.h"
 
@@ -76,7 +75,6 @@ void lw_ols_drop(struct lw_ols_state *ols);      /* frees the device memory, too
 /** Return the bytes of a search's scales, rows of reals of the computing precision for each stretch and channel; write them to host
  * memory. A scale is 1 / (threshold sigma), and NaN where sigma is 0 or there is no filter. A row has the filters that are held.
  * For the best filter it has the whole bank, and then a power of two: that of complex outputs, see gpu/device/search.cuh. */
-int64_t lw_ols_scales_pitch(const struct lw_op_spec *spec);
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
 int lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales, struct lw_error *err);
 

@@ -5,14 +5,11 @@
  *   zero        flaws are overwritten with zero before filtering; a complex sample as a whole */
 #pragma once
 
-#include "base/linkage.h"
-#include "engine/engine.h"
 #include "gpu/device/nan_report.h"
 #include "gpu/device/post_args.h"
 #include "gpu/ols/find.h"
 
 #include <cuda_runtime_api.h>
-#include <stdint.h>
 
 LW_C_BEGIN
 

@@ -6,7 +6,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "design/taps.h"
-#include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/noise_scales.h"
 #include "gpu/ols/ols.h"
@@ -23,14 +22,15 @@ static bool wants(const struct lw_op_spec *spec, unsigned products)
 /* Return the number of rows of scales: one for each channel in each stretch of the axis. */
 static int64_t n_rows(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
 
-int64_t lw_ols_scales_pitch(const struct lw_op_spec *spec)
+/* Return the scales of a row. */
+static int64_t scales_pitch(const struct lw_op_spec *spec)
 {
     return wants(spec, LW_BEST) ? lw_ols_bank(&spec->ols) + 1 : spec->ols.n_filters;
 }
 
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec)
 {
-    return lw_cuda_scales_bytes(&spec->ols.search, n_rows(spec) * lw_ols_scales_pitch(spec), spec->precision);
+    return lw_cuda_scales_bytes(&spec->ols.search, n_rows(spec) * scales_pitch(spec), spec->precision);
 }
 
 /* Return the scale of a filter of the bank in a row; NaN: there is no such filter. */
@@ -46,9 +46,10 @@ static int put_powers(const struct lw_op_spec *spec, const struct lw_ols_part *p
 {
     const int64_t values = spec->ols.n_taps * (spec->ols.taps_complex ? 2 : 1), rows = n_rows(spec);
     const int most = spec->precision == LW_SINGLE ? 120 : 1000;
-    double *const taps = lw_alloc_array(values + rows, sizeof *taps, "the filters' norms", err), *const largest = taps + values;
+    LW_FREED double *const taps = lw_alloc_array(values + rows, sizeof *taps, "the filters' norms", err);
     if (!taps)
         return LW_ESYSTEM;
+    double *const largest = taps + values;
     for (int f = 0; f < part->n; f++) {
         lw_stored_filter(&part->taps, spec->ols.n_taps, f, taps);
         const double norm = sqrt(lw_taps_energy(taps, values));
@@ -56,15 +57,14 @@ static int put_powers(const struct lw_op_spec *spec, const struct lw_ols_part *p
             largest[row] = fmax(largest[row], scale_at(spec, part, row, part->first + f) * norm);
     }
     for (int64_t row = 0; row < rows; row++)
-        lw_cuda_put_scale(spec->precision, scales, (row + 1) * lw_ols_scales_pitch(spec) - 1,
+        lw_cuda_put_scale(spec->precision, scales, (row + 1) * scales_pitch(spec) - 1,
                           ldexp(1, largest[row] > 0 ? (int)lw_max64(-most, lw_min64(most, -ilogb(largest[row]))) : 0));
-    lw_free(taps);
     return LW_OK;
 }
 
 int lw_ols_scales(const struct lw_op_spec *spec, const struct lw_ols_part *part, void *scales, struct lw_error *err)
 {
-    const int64_t n = lw_ols_scales_pitch(spec), first = wants(spec, LW_BEST) ? 0 : part->first;
+    const int64_t n = scales_pitch(spec), first = wants(spec, LW_BEST) ? 0 : part->first;
     for (int64_t i = 0; i < n_rows(spec) * n; i++)
         lw_cuda_put_scale(spec->precision, scales, i, scale_at(spec, part, i / n, first + i % n));
     const bool has_powers = wants(spec, LW_BEST) && lw_ols_may_find(spec) && lw_op_is_complex(spec);
@@ -103,7 +103,7 @@ struct lw_series lw_ols_series(const struct lw_op *op, const struct lw_block *bl
         .values = values, .precision = op->spec.precision, .layout = lw_op_output_layout(&op->spec),
         .is_complex = op->spec.output.is_complex, .n_filters = ols->n_held, .count = piece->count,
         .n_channels = piece->n_channels, .first = piece->first, .channel = block->channel + piece->channel,
-        .scales = ols->scales, .pitch = lw_ols_scales_pitch(&op->spec), .first_filter = ols->first,
+        .scales = ols->scales, .pitch = scales_pitch(&op->spec), .first_filter = ols->first,
         .stretch = op->spec.ols.search.stretch, .first_stretch = op->spec.ols.search.first_stretch,
         .last_stretch = lw_search_stretches(&op->spec.ols.search) - 1, .all_channels = op->spec.n_channels,
         .sign = op->spec.ols.search.sign,
@@ -208,11 +208,11 @@ static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct 
                                            struct lw_crossings table)
 {
     const struct lw_ols_state *const ols = op->state;
-    const int64_t first = part->stretch * op->spec.n_channels * lw_ols_scales_pitch(&op->spec) + ols->first;
+    const int64_t first = part->stretch * op->spec.n_channels * scales_pitch(&op->spec) + ols->first;
     table.first = lw_max64(table.first, part->piece.first + part->before);
     return (struct lw_cuda_ols_search){
         .scales = (const char *)ols->scales + (size_t)first * (op->spec.precision == LW_SINGLE ? sizeof(float) : sizeof(double)),
-        .pitch = lw_ols_scales_pitch(&op->spec), .first = ols->first, .goes_on = work->goes_on,
+        .pitch = scales_pitch(&op->spec), .first = ols->first, .goes_on = work->goes_on,
         .channel = work->block.channel + part->piece.channel, .index = part->piece.first, .table = table,
     };
 }

@@ -5,12 +5,9 @@
  * All pointers are device memory, and all calls are asynchronous on `stream`. A filter's bits depend on its taps and N alone. */
 #pragma once
 
-#include "base/linkage.h"
 #include "base/type.h"
 
 #include <cuda_runtime_api.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 LW_C_BEGIN
 

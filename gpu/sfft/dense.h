@@ -1,7 +1,6 @@
 /* dense.h - the dense transform on the GPU: all samples are transformed, and the largest coefficients are selected. */
 #pragma once
 
-#include "base/linkage.h"
 #include "engine/sparse.h"
 #include "gpu/host/device.h"
 #include "gpu/sfft/launch.h"

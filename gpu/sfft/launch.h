@@ -8,12 +8,9 @@
  * range, and sums fit into 64-bit fixed point, which makes them independent of their order. */
 #pragma once
 
-#include "base/linkage.h"
-#include "base/type.h"
 #include "sfft/sfft.h"
 
 #include <cuda_runtime_api.h>
-#include <stdint.h>
 
 /* A stage (sfft/stage.h), with derived values that the kernels need. */
 struct lw_sfft_device_stage {

@@ -3,7 +3,6 @@
 
 #include "gpu/host/arena.h"
 #include "gpu/sfft/launch.h"
-#include "sfft/sfft.h"
 
 /* Sizes for all attempts together. */
 struct lw_sfft_sizes {

@@ -7,8 +7,6 @@
 
 #include "gpu/sfft/stage.cuh"
 
-#include "sfft/rules.h"
-
 /* Find the bin of a histogram of 256 into which `rank` falls, and the rank within that bin. All threads of a warp take part. */
 LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *digit, unsigned *rest)
 {

@@ -3,8 +3,6 @@
 
 #include "gpu/device/fft.cuh"
 
-#include <cstdint>
-
 /* a b mod n for 0 <= a, b < n <= 2^48; inverse = 1.0 / n. A quotient that is off by one is corrected. */
 LW_DEVICE int64_t mod_multiply(int64_t a, int64_t b, int64_t n, double inverse)
 {

@@ -98,14 +98,12 @@ static int upload(const struct solver_cuda *solver, void *to, const void *from, 
 static int upload_roots(struct solver_cuda *solver, int attempt, struct lw_error *err)
 {
     const int64_t n = solver->base.layout->plan.attempts[attempt].n_buckets;
-    double2 *const roots = lw_alloc_array(n, sizeof *roots, "roots of unity", err);
+    LW_FREED double2 *const roots = lw_alloc_array(n, sizeof *roots, "roots of unity", err);
     if (!roots)
         return LW_ESYSTEM;
     for (int64_t k = 0; k < n; k++)
         roots[k] = (double2){cos(2 * M_PI * (double)k / (double)n), -sin(2 * M_PI * (double)k / (double)n)};
-    const int rc = upload(solver, solver->memory.roots[attempt], roots, n * (int64_t)sizeof *roots, err);
-    lw_free(roots);
-    return rc;
+    return upload(solver, solver->memory.roots[attempt], roots, n * (int64_t)sizeof *roots, err);
 }
 
 static int upload_all(struct solver_cuda *solver, struct lw_error *err)

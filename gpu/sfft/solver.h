@@ -7,7 +7,6 @@
  * dense transform, published/ the published sparse transform. */
 #pragma once
 
-#include "base/linkage.h"
 #include "engine/sparse.h"
 #include "gpu/host/device.h"
 #include "gpu/sfft/launch.h"

@@ -10,8 +10,6 @@
 
 #include "gpu/device/fft.cuh"
 
-#include <cstdint>
-
 LW_DEVICE int padded(int i) { return i + i / 8; }
 
 /* Transform three points forward. */

@@ -33,7 +33,6 @@
 #pragma once
 
 #include "gpu/device/fft_24.cuh"
-#include "gpu/device/ptx.cuh"
 #include "gpu/ols/kernels/interleaved.cuh"
 
 /* Sizes and offsets, in bytes, if BLOCKS blocks of a cluster share a segment. T and P count over all these blocks. */

@@ -25,15 +25,9 @@
  * segments 2 j and 2 j + 1. Blocks are cut at multiples of `unit` and `channel_unit`, which keep pairs together. */
 #pragma once
 
-#include "base/linkage.h"
-#include "engine/engine.h"
 #include "gpu/device/narrow.h"
 #include "gpu/device/post_args.h"
 #include "gpu/ols/find.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 LW_C_BEGIN
 

@@ -1,7 +1,6 @@
 /* launch.h - arguments and table entries of the overlap-save kernels, which their launcher and the kernels share. */
 #pragma once
 
-#include "gpu/device/post_args.h"
 #include "gpu/ols/kernels/kernels.h"
 
 /* Arguments of every overlap-save kernel. Terms: a sample is one element of input or output (complex: one pair). A segment is what

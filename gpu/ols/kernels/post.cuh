@@ -14,7 +14,6 @@
 #pragma once
 
 #include "gpu/device/post.cuh"
-#include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
 /* The losses of a thread: powers beyond the range of their type, and numbers that a narrow type cannot hold. */

@@ -14,7 +14,6 @@
 #pragma once
 
 #include "gpu/device/search.cuh"
-#include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
 /* Places of the two series of a segment, or of its only series. */

@@ -2,7 +2,6 @@
  * are contiguous. All loads of a thread are in flight before it uses the first value. */
 #pragma once
 
-#include "gpu/device/stored.cuh"
 #include "gpu/ols/long/segments.cuh"
 
 /* Place of an item; indices 0 and 1 as in struct placement. */

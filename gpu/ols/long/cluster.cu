@@ -15,7 +15,6 @@
  * Shared memory: the transform's regions, the inbox (L values), the warps' barriers: 66 KB for L = 4096 in float (three blocks an
  * SM, which hide each other's exchanges), else 132 KB (one block). */
 #include "gpu/device/launch.cuh"
-#include "gpu/device/ptx.cuh"
 #include "gpu/host/error.h"
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/long/access.cuh"

@@ -14,7 +14,7 @@ static bool is_one_kernel(const struct lw_long_ols_plan *plan)
     return plan->method->run && !plan->needs_gather;
 }
 
-int64_t lw_long_complex_bytes(enum lw_precision precision, int64_t n)
+static int64_t complex_bytes(enum lw_precision precision, int64_t n)
 {
     return n * (precision == LW_SINGLE ? 8 : 16);
 }
@@ -22,7 +22,7 @@ int64_t lw_long_complex_bytes(enum lw_precision precision, int64_t n)
 static int64_t lay_out(struct lw_long_ols *ols, void *memory)
 {
     const struct lw_long_ols_plan *const plan = &ols->plan;
-    const int64_t segment_bytes = lw_long_complex_bytes(plan->spec.precision, plan->segment);
+    const int64_t segment_bytes = complex_bytes(plan->spec.precision, plan->segment);
     const int64_t batch = is_one_kernel(plan) ? 0 : plan->batch;
     struct lw_arena arena = {.base = memory};
     ols->segments = lw_arena_take(&arena, batch * segment_bytes);
@@ -42,13 +42,13 @@ int64_t lw_long_ols_bytes(const struct lw_long_ols_plan *plan)
 
 char *lw_long_spectrum(const struct lw_long_ols *ols, int64_t filter)
 {
-    return ols->spectra + lw_long_complex_bytes(ols->plan.spec.precision, filter * ols->plan.segment);
+    return ols->spectra + complex_bytes(ols->plan.spec.precision, filter * ols->plan.segment);
 }
 
 int lw_long_ols_put(struct lw_long_ols *ols, const void *bins, int64_t first, int n, cudaStream_t stream, struct lw_error *err)
 {
     void *const spectra = lw_long_spectrum(ols, first);
-    const size_t bytes = (size_t)lw_long_complex_bytes(ols->plan.spec.precision, n * ols->plan.segment);
+    const size_t bytes = (size_t)complex_bytes(ols->plan.spec.precision, n * ols->plan.segment);
     return lw_cuda_check(bins ? ols->plan.method->order(&ols->plan, bins, n, spectra, stream)
                               : cudaMemsetAsync(spectra, 0, bytes, stream), "ordering the filters", err);
 }
@@ -92,7 +92,7 @@ void *lw_long_plane(const struct lw_long_batch *b, int filter)
     const struct lw_post post = {args ? args->kind : LW_POST_NONE, args ? args->rate : 1, 1};
     const bool is_complex = geometry->output_complex && !lw_post_has(post, LW_POST_REAL);
     const int64_t narrow_bytes = (int64_t)geometry->narrow.bytes * (is_complex ? 2 : 1);
-    const int64_t value_bytes = narrow_bytes ? narrow_bytes : lw_long_complex_bytes(geometry->precision, 1) / (is_complex ? 1 : 2);
+    const int64_t value_bytes = narrow_bytes ? narrow_bytes : complex_bytes(geometry->precision, 1) / (is_complex ? 1 : 2);
     const int64_t outputs = args ? lw_post_outputs(post, args->n, args->first, geometry->count) : geometry->count;
     return (char *)b->block->output + filter * outputs * geometry->n_channels * value_bytes;
 }
@@ -134,7 +134,7 @@ static int run_batch(struct lw_long_ols *ols, const struct lw_long_batch *b, str
     const struct lw_long_ols_plan *const plan = &ols->plan;
     if (is_one_kernel(plan))
         return plan->method->run(ols, b, err);
-    const int64_t bytes = lw_long_complex_bytes(plan->spec.precision, b->n * plan->segment);     /* one filter's products */
+    const int64_t bytes = complex_bytes(plan->spec.precision, b->n * plan->segment);     /* one filter's products */
     int rc = plan->method->gather(ols, b, err);
     for (int first = 0; first < plan->spec.n_filters && !rc; first += plan->group) {
         const int n_filters = (int)lw_min64(plan->spec.n_filters - first, plan->group);

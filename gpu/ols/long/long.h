@@ -9,7 +9,6 @@
  * A kernel of steps.h does --post last, on whole segments. The error bound is that in gpu/ols/kernels for this segment length. */
 #pragma once
 
-#include "base/linkage.h"
 #include "gpu/ols/kernels/kernels.h"
 #include "gpu/ols/long/steps.h"
 

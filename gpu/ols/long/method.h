@@ -7,7 +7,6 @@
  * A method is one file, and one line in the list of choose.c. */
 #pragma once
 
-#include "base/linkage.h"
 #include "gpu/host/fft.h"
 #include "gpu/ols/long/long.h"
 
@@ -59,9 +58,6 @@ struct lw_long_method {
 };
 
 extern const struct lw_long_method lw_long_cluster, lw_long_split, lw_long_cufft;
-
-/** Return the bytes of `n` complex numbers of the computing precision. */
-int64_t lw_long_complex_bytes(enum lw_precision precision, int64_t n);
 
 char *lw_long_spectrum(const struct lw_long_ols *ols, int64_t filter);
 

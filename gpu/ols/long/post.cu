@@ -2,7 +2,6 @@
  *
  * Threads with adjacent x store adjacent outputs: of one item for [channel][axis], of adjacent items, whose channels are adjacent,
  * for [axis][channel]. So stores are coalesced. Adjacent threads share samples through L1. Other warps hide the loads. */
-#include "gpu/ols/long/steps.h"
 
 #include "base/integers.h"
 #include "gpu/device/post.cuh"

@@ -6,14 +6,10 @@
  * are asynchronous on `stream`. */
 #pragma once
 
-#include "base/linkage.h"
-#include "engine/engine.h"
 #include "gpu/device/narrow.h"
 #include "gpu/device/post_args.h"
 
 #include <cuda_runtime_api.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 LW_C_BEGIN
 
