@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 static const double memory_rate = 4.0e12;           /* bytes per second */

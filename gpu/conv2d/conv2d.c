@@ -17,8 +17,6 @@
 #include "gpu/host/noise_scales.h"
 #include "gpu/host/op.h"
 
-#include <math.h>
-
 /* A kernel with weights. It is divided by 2^exponent, so that its norm is below 1, and B below the largest weight. */
 struct matched {
     int exponent;

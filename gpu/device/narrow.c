@@ -1,7 +1,5 @@
 #include "gpu/device/narrow.h"
 
-#include <math.h>
-
 bool lw_narrowing_exists(enum lw_precision precision, enum lw_scalar scalar)
 {
     return precision == LW_SINGLE && lw_scalar_saturates(scalar) && lw_scalar_bytes(scalar) <= 2;

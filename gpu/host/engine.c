@@ -21,10 +21,8 @@
 #include "gpu/sfft/solver.h"
 
 #include <assert.h>
-#include <math.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 

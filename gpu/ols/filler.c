@@ -9,7 +9,6 @@
 #include "gpu/ols/spectra.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define BATCH_POINTS ((int64_t)1 << 21)     /* points of a batch: fewer do not hide the host's work, more leave the L2 cache */
 #define MOST_FILTERS 32768                  /* most filters of a batch: a dimension of a kernel's grid */

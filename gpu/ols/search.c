@@ -10,8 +10,6 @@
 #include "gpu/host/noise_scales.h"
 #include "gpu/ols/ols.h"
 
-#include <math.h>
-
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
 static bool wants(const struct lw_op_spec *spec, unsigned products)

@@ -4,8 +4,6 @@
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 
-#include <math.h>
-
 struct dense {
     const struct lw_sfft_spec *spec;
     cudaStream_t stream;

@@ -3,8 +3,6 @@
 #include "base/integers.h"
 #include "sfft/rules.h"
 
-#include <math.h>
-
 static int64_t window_half(const struct lw_sfft_plan *plan, int attempt)
 {
     const struct lw_sfft_window_spec window = lw_sfft_plan_window(plan, attempt);

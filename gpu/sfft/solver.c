@@ -6,9 +6,6 @@
 #include "gpu/host/fft.h"
 #include "gpu/sfft/memory.h"
 
-#include <math.h>
-#include <string.h>
-
 struct solver_cuda {
     struct lw_sfft_solver base;
     cudaStream_t stream;
