@@ -3,6 +3,7 @@
 #include "signal/beams.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { BEAMS = 150, CHANNELS = 96 };
 
@@ -44,6 +45,13 @@ static int64_t plan(bool has_weights, int width)
     struct lw_error err;
     lw_shifts_span(&shifts);
     CHECK(lw_beams_choose(&shifts, &shape, &err) == LW_OK && shape.width * shape.n_subbands >= CHANNELS, "%s", err.message);
+    static const struct lw_beams_costs costs = {.load = 40, .add = 3, .sum = 12, .back = 4, .store = 40, .far = 1,
+                                                .near_samples = INT64_MAX, .group = 4, .tile = 512, .looks = CHANNELS / 3};
+    struct lw_beams_shape by_one, by_many;      /* threads change no choice, also where they are more than sub-bands */
+    for (int n = 2; n < 40; n += 9)
+        CHECK(lw_beams_choose_by(&shifts, &costs, 1, &by_one, &err) == LW_OK &&
+                  lw_beams_choose_by(&shifts, &costs, n, &by_many, &err) == LW_OK && memcmp(&by_one, &by_many, sizeof by_one) == 0,
+              "%d threads", n);
     const int64_t n_sums = shape.n_sums, n_added = n_sums * shape.width;
     if (width > 0) {            /* any widths must do */
         shape = (struct lw_beams_shape){.width = width, .n_subbands = (CHANNELS + width - 1) / width, .per_band = 3,
