@@ -8,6 +8,8 @@
 
 #include "accel/accel.h"
 
+#define LW_ACCEL_WIDEST_BLOCK 6144          /* most bins of a block: the last one may be half again as wide as others */
+
 /** Return the number of blocks of a spectrum, and their edges: block i has bins [edges[i], edges[i + 1]).
  * @param edges  [blocks + 1]; NULL: only count */
 int64_t lw_accel_blocks(int64_t n_bins, int64_t *edges);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/proc.h"
+#include "cpu/accel/accel.h"
 #include "cpu/dispatch.h"
 #include "cpu/lanes.h"
 #include "cpu/op.h"
@@ -226,6 +227,7 @@ static const struct lw_engine_ops ops = {
     .sparse = &lw_cpu_sparse_ops,
     .dense = &lw_cpu_dense_ops,
     .published = &lw_cpu_published_ops,
+    .accel = &lw_cpu_accel_ops,
 };
 
 static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)

@@ -17,7 +17,7 @@ static const struct {
     int (*run)(const struct lw_engine_type *type, int divisor);
 } suites[] = {
     {"ols", suite_ols}, {"search", suite_search}, {"accuracy", suite_accuracy}, {"conv2d", suite_conv2d}, {"sfft", suite_sfft},
-    {"published", suite_published}, {"beams", suite_beams}, {"array", suite_array},
+    {"published", suite_published}, {"beams", suite_beams}, {"array", suite_array}, {"accel", suite_accel},
 };
 
 int main(int argc, char **argv)
@@ -29,6 +29,6 @@ int main(int argc, char **argv)
         const int missing = is_cuda ? gpu_missing(argv[1]) : 0;
         return missing ? missing : suites[s].run(is_cuda ? &lw_cuda_engine : &lw_cpu_engine, argc > 3 ? atoi(argv[3]) : DIVISOR);
     }
-    fprintf(stderr, "usage: test_suites ols|search|accuracy|conv2d|sfft|published|beams|array cpu|cuda [DIVISOR]\n");
+    fprintf(stderr, "usage: test_suites ols|search|accuracy|conv2d|sfft|published|beams|array|accel cpu|cuda [DIVISOR]\n");
     return 2;
 }

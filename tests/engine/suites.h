@@ -30,3 +30,6 @@ int suite_sfft(const struct lw_engine_type *type, int divisor);
 /** Test the published transform with flat windows and voting. The suite checks lines and their errors over many seeds, and
  * signals that are not sparse. All ways to compute must give the same bits, and all engines the same lines. */
 int suite_published(const struct lw_engine_type *type, int divisor);
+
+/** Test searches for drifting signals against their definition in accel/accel.h. */
+int suite_accel(const struct lw_engine_type *type, int divisor);

@@ -110,6 +110,17 @@ struct lw_cpu_windows {
     bool is_demeaned;               /* samples count less their mean over the window */
 };
 
+/* A level is a power in 16 bits: the float's exponent, of which 6 bits are kept, and 10 bits of its fraction. Shifted back to its
+ * place in a float a level is the power times 2^-LW_CPU_LEVEL_EXPONENT. Powers up to 2^49 have a relative error of 2^-11, and those
+ * below 2^-14 an absolute one. */
+#define LW_CPU_LEVEL_SHIFT 13
+#define LW_CPU_LEVEL_EXPONENT 112
+#define LW_CPU_LEVEL_BIAS (LW_CPU_LEVEL_EXPONENT << 23)
+
+#define LW_CPU_HARMONICS_LANES 8
+
+struct lw_cpu_drift;
+
 /* A function that applies an operation of --post to n working samples in place; the outputs are reals if the operation makes reals.
  * @return whether a power that is not zero is below `least` or above `most` */
 typedef bool lw_cpu_make_fn(void *y, int64_t n, int width, double least, double most);
@@ -192,6 +203,22 @@ struct lw_cpu_kernels {
     /* End it: all points, or those of a strip of columns. Point j of row i of strip s is point i * columns + s * strip + j of x. */
     void (*fft_inverse)(const struct lw_cpu_fft *fft, void *work, void *x);
     const void *(*fft_strip)(const struct lw_cpu_fft *fft, void *work, int64_t strip);
+
+    /* ---- powers of drifting signals, see accel/accel.h: transforms of n = 2^m >= 256 points, short enough for the near caches;
+     * spectra are in an order of their own, work is [drift_work] reals ---- */
+    int (*drift_create)(int64_t n, struct lw_cpu_drift **out, struct lw_error *err);
+    void (*drift_destroy)(struct lw_cpu_drift *drift);          /* accepts NULL */
+    int64_t (*drift_bytes)(int64_t n);
+    int64_t (*drift_work)(int64_t n);
+    void (*drift_forward)(const struct lw_cpu_drift *drift, const void *x, void *spectrum, void *work);
+    /* Make the levels of the powers of two convolutions, of the spectrum z with h[0 .. n - 1] and h[n .. 2 n - 1], in turn. With
+     * is_conjugate, the conjugates of h count, and the second convolution comes a point earlier: levels[-1] is written, too. */
+    void (*drift_powers)(const struct lw_cpu_drift *drift, const void *h, const void *z, bool is_conjugate, uint16_t *levels,
+                         void *work);
+    /* Add harmonics and keep the largest sums. rows[i]: levels at the harmonic 1, 1/2, 1/4, 3/4, 1/8, .. 7/8, 1/16, .. 15/16 of the
+     * points, of which the first is a multiple of 16; largest: [n_stages][n_cells][LW_CPU_HARMONICS_LANES] sums of levels as
+     * floats; lane l has the points l and l + LW_CPU_HARMONICS_LANES of a cell. All instruction sets give the same bits. */
+    void (*add_harmonics)(const uint16_t *const *rows, int n_stages, int64_t n_cells, float *largest);
 
     /* ---- tiles, unscaled; buffers: row[columns] (two tiles: [2 x columns]), points[rows * pitch] (the tile),
      * strip[rows * shape.strip] ---- */

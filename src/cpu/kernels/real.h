@@ -61,7 +61,8 @@ typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, a
     X(fft2d_shape) X(fft2d_create) X(fft2d_destroy) X(fft2d_row_forward) X(fft2d_row_inverse) X(fft2d_columns)           \
     X(fft2d_forward) X(fft2d_product) X(pack) X(unpack) X(subtract) X(weigh) X(take_weights) X(mark_weights)             \
     X(weigh_pixels) X(divide_by_root) X(weighted_sum) X(add_rows) X(turn_integers) X(energies) X(invert_roots) X(gain)    \
-    X(add_weighted) X(fft_add)
+    X(add_weighted) X(fft_add) X(drift_create) X(drift_destroy) X(drift_bytes) X(drift_work) X(drift_forward)              \
+    X(drift_powers) X(add_harmonics)
 
 #define X(name) __typeof__(*((struct lw_cpu_kernels *)0)->name) KERNEL(lw_##name);
 LW_CPU_KERNELS(X)
