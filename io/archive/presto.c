@@ -1,8 +1,10 @@
 /* presto.c - read time series of PRESTO: float32 numbers in NAME.dat, in this machine's byte order, described by the text NAME.inf.
+ * NAME.fft stands for its series, too: it holds the sums X[0], X[n / 2], X[1], X[2], .. of its Fourier transform.
+ * Its inverse transform lies in memory while it is open (4 bytes a sample; 12 more while it is made).
  *
  *      Epoch of observation (MJD)             =  58543.330387241345000
  *
- * NAME.dat has no header: its format is recognised by the first line of NAME.inf. PRESTO fills bins (its word for samples) in gaps,
+ * Neither has a header: their format is recognised by the first line of NAME.inf. PRESTO fills bins (its word for samples) in gaps,
  * and at the end up to a length that is fast to transform. Filled bins are read like all others, as PRESTO does.
  * Source: src/ioinf.c of PRESTO, which writes and reads the text. */
 #include "io/archive/flat.h"
@@ -12,12 +14,14 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
+#include "design/transform.h"
 #include "io/bytes/transfer.h"
 #include "options/parse.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { MOST_TEXT = 64 << 10, VALUE = 128, EQUALS = 40 };
@@ -26,13 +30,20 @@ static const char first_key[] = "Data file name without suffix";
 
 /* ---- the text -------------------------------------------------------------------------------------------------------- */
 
-/* Turn "NAME.dat" into "NAME.inf". Returns false if the name has another ending. */
+static bool has_ending(const char *file, const char *ending)
+{
+    const size_t length = strlen(file), end = strlen(ending);
+    return length > end && length < LW_MAX_PATH && strcmp(file + length - end, ending) == 0;
+}
+
+static bool is_spectrum(const char *file) { return has_ending(file, ".fft"); }
+
+/* Turn "NAME.dat" or "NAME.fft" into "NAME.inf". Returns false if the name has another ending. */
 static bool name_text(const char *file, char name[LW_MAX_PATH])
 {
-    const size_t length = strlen(file), ending = strlen(".dat");
-    if (length <= ending || length >= LW_MAX_PATH || strcmp(file + length - ending, ".dat") != 0)
+    if (!has_ending(file, ".dat") && !is_spectrum(file))
         return false;
-    snprintf(name, LW_MAX_PATH, "%.*s.inf", (int)(length - ending), file);
+    snprintf(name, LW_MAX_PATH, "%.*s.inf", (int)(strlen(file) - strlen(".dat")), file);
     return true;
 }
 
@@ -42,7 +53,7 @@ static int read_text(const char *file, char **text, struct lw_error *err)
     char name[LW_MAX_PATH], why[96];
     *text = NULL;
     if (!name_text(file, name))
-        return lw_fail(err, LW_EDATA, "'%.600s' does not end with .dat, as time series of PRESTO do", file);
+        return lw_fail(err, LW_EDATA, "'%.600s' does not end with .dat or .fft, as series of PRESTO do", file);
     const int fd = lw_file_open(name, why);
     if (fd < 0)
         return lw_fail(err, LW_EIO, "cannot read '%.600s', which describes '%.300s': %s", name, file, why);
@@ -169,7 +180,63 @@ static int find_flat(const struct lw_dataset_info *info, struct lw_flat *flat, s
     return LW_OK;
 }
 
-LW_FLAT_OPERATIONS(find_flat)
+/* ---- samples --------------------------------------------------------------------------------------------------------- */
+
+/* Write the series of n packed sums in their place. */
+static int invert(int64_t n, float *numbers, struct lw_error *err)
+{
+    LW_FREED double *const data = lw_alloc_array(lw_transform_doubles(LW_TRANSFORM_TO_REAL, n), sizeof *data, "a spectrum", err);
+    struct lw_transform *transform = NULL;
+    const int rc = data ? lw_transform_create(LW_TRANSFORM_TO_REAL, n, &transform, err) : LW_ESYSTEM;
+    if (rc == LW_OK) {
+        for (int64_t i = 2; i < n; i++)
+            data[i] = numbers[i];
+        data[0] = numbers[0];
+        data[n] = numbers[1];
+        lw_transform_run(transform, data);
+        for (int64_t i = 0; i < n; i++)
+            numbers[i] = (float)(data[i] / (double)n);
+    }
+    lw_transform_destroy(transform);
+    return rc;
+}
+
+/* Open the series of a spectrum, in memory. @param fd  set; the caller closes it even after an error */
+static int open_inverse(const struct lw_dataset_info *info, int *fd, struct lw_error *err)
+{
+    const int64_t n = info->dims[0], bytes = n * (int64_t)sizeof(float);
+    LW_FREED float *const numbers = lw_alloc((size_t)bytes, "a spectrum", err);
+    int file = -1, rc = numbers ? lw_file_open_input(info->file, &file, err) : LW_ESYSTEM;
+    if (rc == LW_OK && (rc = lw_bytes_read_file(file, info->file, numbers, 0, bytes, err)) == LW_OK &&
+        (rc = invert(n, numbers, err)) == LW_OK) {
+        *fd = memfd_create("lapwing-presto", MFD_CLOEXEC);
+        rc = *fd < 0 ? lw_fail(err, LW_ESYSTEM, "no memory for the series of '%.600s'", info->file)
+                     : lw_bytes_write(*fd, numbers, 0, bytes, err);
+    }
+    if (file >= 0)
+        close(file);
+    return rc;
+}
+
+static int open_series(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_flat_opened *const opened = dataset;
+    opened->fd = -1;
+    int rc = find_flat(info, &opened->flat, err);
+    if (rc == LW_OK && is_spectrum(info->file))
+        rc = open_inverse(info, &opened->fd, err);
+    return rc ? rc : lw_flat_open(opened, info, err);
+}
+
+static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    struct lw_flat_opened opened;
+    const int rc = open_series(&opened, info, err);
+    if (rc == LW_OK)        /* closes the file */
+        return lw_flat_read_numbers(&opened.flat, info, opened.fd, values, err);
+    lw_flat_close(&opened);
+    return rc;
+}
 
 static int describe_text(const char *text, struct lw_dataset_info *info, struct lw_error *err)
 {
@@ -181,6 +248,9 @@ static int describe_text(const char *text, struct lw_dataset_info *info, struct 
     int rc;
     if ((rc = find_length(text, info, &info->dims[0], err)) || (rc = find_flat(info, &flat, err)))
         return rc;
+    if (is_spectrum(info->file) && info->dims[0] % 2)
+        return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' gives %" PRId64 " bins: a spectrum of PRESTO has an even number",
+                       info->file, info->dims[0]);
     if (!find_real(text, "Width of each time series bin", &seconds) || !lw_period_from_seconds(seconds, &info->axis.period))
         return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' lacks the length of a bin (Width of each time series bin)",
                        info->file);
@@ -212,7 +282,8 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
     int rc;
     if ((rc = lw_archive_info(file, &info, err)) || (rc = describe(&info, err)))
         return rc;
-    lw_archive_list(&info, "contiguous", info.dims[0] * (int64_t)sizeof(float), visit, context);
+    lw_archive_list(&info, is_spectrum(file) ? "Fourier transform" : "contiguous", info.dims[0] * (int64_t)sizeof(float), visit,
+                    context);
     return LW_OK;
 }
 
@@ -243,7 +314,7 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
 const struct lw_format lw_format_presto = {
     .name = "PRESTO", .file_text = "a PRESTO time series",
     .recognise = recognise, .list = list, .describe = describe,
-    .open = open_flat, .open_bytes = sizeof(struct lw_flat_opened), .read = lw_flat_read, .reads_in_threads = true,
+    .open = open_series, .open_bytes = sizeof(struct lw_flat_opened), .read = lw_flat_read, .reads_in_threads = true,
     .close = lw_flat_close,
-    .locate = lw_flat_locate, .visit_attributes = visit_attributes, .read_numbers = read_flat_numbers,
+    .locate = lw_flat_locate, .visit_attributes = visit_attributes, .read_numbers = read_numbers,
 };

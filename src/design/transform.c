@@ -17,7 +17,7 @@ static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 int64_t lw_transform_doubles(enum lw_transform_kind kind, int64_t n)
 {
-    const int64_t doubles = kind == LW_TRANSFORM_REAL ? 2 * (n / 2 + 1) : 2 * n;
+    const int64_t doubles = kind == LW_TRANSFORM_REAL || kind == LW_TRANSFORM_TO_REAL ? 2 * (n / 2 + 1) : 2 * n;
     return lw_round_up(doubles, LW_ALIGNMENT / (int64_t)sizeof(double));
 }
 
@@ -28,6 +28,8 @@ static fftw_plan plan(enum lw_transform_kind kind, int64_t n, double *data)
     fftw_complex *const numbers = (fftw_complex *)data;
     if (kind == LW_TRANSFORM_REAL)
         return fftw_plan_guru64_dft_r2c(1, &dims, 0, NULL, data, numbers, FFTW_ESTIMATE);
+    if (kind == LW_TRANSFORM_TO_REAL)
+        return fftw_plan_guru64_dft_c2r(1, &dims, 0, NULL, numbers, data, FFTW_ESTIMATE);
     return fftw_plan_guru64_dft(1, &dims, 0, NULL, numbers, numbers, kind == LW_TRANSFORM_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD,
                                 FFTW_ESTIMATE);
 }
@@ -58,6 +60,8 @@ void lw_transform_run(const struct lw_transform *transform, double *data)
     fftw_complex *const numbers = (fftw_complex *)data;
     if (transform->kind == LW_TRANSFORM_REAL)
         fftw_execute_dft_r2c(transform->plan, data, numbers);
+    else if (transform->kind == LW_TRANSFORM_TO_REAL)
+        fftw_execute_dft_c2r(transform->plan, numbers, data);
     else
         fftw_execute_dft(transform->plan, numbers, numbers);
 }

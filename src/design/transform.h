@@ -10,6 +10,7 @@
 enum lw_transform_kind {
     LW_TRANSFORM_REAL,          /* n reals x to n / 2 + 1 complex sums X[k] = sum_m x[m] exp(-2 pi i k m / n) */
     LW_TRANSFORM_FORWARD,       /* n complex numbers to n of the same sums */
+    LW_TRANSFORM_TO_REAL,       /* the n / 2 + 1 sums of LW_TRANSFORM_REAL to n x[m] */
     LW_TRANSFORM_BACKWARD,      /* n complex numbers to n sums with exp(+2 pi i k m / n), not divided by n */
 };
 

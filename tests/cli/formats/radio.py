@@ -246,6 +246,19 @@ def presto():
         check(fact in said, f"{fact}: {said}")
     write("series", samples, bary=1)
     check("58543.25 barycentric MJD" in lapwing(1, "info", "series.dat").stdout, "info lacks the barycentric epoch")
+    def write_spectrum(n):
+        write("spectrum", samples, n=n)
+        sums = np.fft.rfft(samples[:n].astype(float))
+        packed = np.concatenate([sums[:1].real, sums[-1:].real, sums[1:(n + 1) // 2].view("f8")])
+        packed.astype("f4").tofile("spectrum.fft")
+
+    write_spectrum(5000)
+    lapwing(1, "ols", "--input", "spectrum.dat", "--filters", "copy.h5:/h", "--output", "series.h5", "--overwrite")
+    lapwing(3, "ols", "--input", "spectrum.fft", "--filters", "copy.h5:/h", "--output", "inverse.h5", "--overwrite")
+    with h5py.File("series.h5") as one, h5py.File("inverse.h5") as other:
+        check(np.allclose(one["filtered"], other["filtered"], atol=1e-4), "the inverse of a spectrum gives another result than its series")
+    write_spectrum(4999)
+    check("has an even number" in lapwing(1, "info", "spectrum.fft", code=65).stderr, "an odd number of bins is not refused")
     write("next", samples, mjd="58543.26", dm=60)
     write("series", samples)
     said = lapwing(1, "ols", "--input", "series.dat", "next.dat", "--filters", "copy.h5:/h", "--output", "no.h5", code=65).stderr
