@@ -4,9 +4,10 @@
 #include "accel/accel.h"
 
 /** Maximize the sum over harmonics of P(h r, h z, h w), h = 1 .. H, over r, z and w (w only if the plan has several), from the
- * point of a hit, in double precision by Newton's method on bins within a plan's largest half width and more around each harmonic.
- * Errors follow from the curvature at the maximum. A maximum further than a step of the grid from the hit is not taken: then the
- * hit's own point stays. LW_ESYSTEM. Several threads may call it at a time.
+ * point of a hit, in double precision by Newton's method on 16384 bins on either side of each harmonic. The logarithm of a signal's
+ * likelihood is this sum, so that the inverse of its negative Hessian is the covariance of r, z and w; errors are its diagonal's
+ * roots. A maximum further than two steps of the grid from the hit is not taken: then the hit's own point stays, and errors are a
+ * step of the grid. LW_ESYSTEM. Several threads may call it at a time.
  * @param spectrum  [n_bins][2] normalized spectrum */
 int lw_accel_refine(const struct lw_accel_plan *plan, const float *spectrum, const struct lw_accel_hit *hit,
                     struct lw_accel_candidate *candidate, struct lw_error *err);

@@ -1,0 +1,363 @@
+/* refine.c - exact powers, by an integral over the time of the observation.
+ *
+ * With x(u) = sum_m X[k + m] exp(2 pi i m u), the part of the series that the bins around k make, the definition of P is |B|^2,
+ *
+ *     B = integral over u from 0 to 1 of x(u) exp(-2 pi i ((r - k) u + z (u^2 - u) / 2 + w (u^3 / 6 - u^2 / 4 + u / 12)))
+ *
+ * A search for the maximum stays within a few periods of the phase at its start (r, z, w). So each harmonic is demodulated with the
+ * start once, and multiplied by Legendre polynomials: y[l] = integral of x(u) exp(-2 pi i ..) P_l(2 u - 1). They give the integral
+ * of the demodulated series times any function g of few periods, by Gauss's quadrature of L nodes u[i] and weights v[i]:
+ * sum_i g(u[i]) Y[i], Y[i] = v[i] sum_l (2 l + 1) P_l(2 u[i] - 1) y[l]. Value, gradient and Hessian elsewhere are sums over nodes.
+ *
+ * Bins far away count through the ends of the series: their conj(A(q)) is i / (2 pi) (exp(-2 pi i q) / (q + f1) - 1 / (q + f0)),
+ * where f0 and f1 are the drift's frequencies at the ends (integration by parts). That makes two more nodes, u = 0 and u = 1. */
+#include "accel/refine.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "design/drift.h"
+#include "design/quadrature.h"
+#include "design/transform.h"
+#include "signal/significance.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdbool.h>
+
+enum {
+    POLYNOMIALS = 20,               /* exact to 1e-9 within two steps of the grid, which are 2.3 periods of the phase */
+    NODES = POLYNOMIALS + 2,
+    LEAST_BINS = 256,               /* bins that are transformed around a harmonic, at least */
+    FAR_BINS = 16384,               /* bins on either side that count */
+    VALUES_OF_BIN = 8,              /* values of x for each of the transformed bins */
+    LANES = 8,
+    MOST_HARMONICS = 1 << (LW_ACCEL_MOST_STAGES - 1),
+    MOST_STEPS = 60,
+};
+
+/* A spectrum, a point in it, and the bin next to it. */
+struct point {
+    const float *spectrum;
+    int64_t n_bins, bin;
+    double r, z, w;
+};
+
+static struct point point_at(const float *spectrum, int64_t n_bins, double r, double z, double w)
+{
+    return (struct point){.spectrum = spectrum, .n_bins = n_bins, .bin = (int64_t)floor(r + 0.5), .r = r, .z = z, .w = w};
+}
+
+static double complex bin_of(const struct point *p, int64_t k) { return p->spectrum[2 * k] + I * p->spectrum[2 * k + 1]; }
+
+/* Make x(u) at u = i / n of bins [first, end). */
+static int make_series(const struct point *p, int64_t first, int64_t end, int64_t n, double complex *x, struct lw_error *err)
+{
+    struct lw_transform *transform;
+    const int rc = lw_transform_create(LW_TRANSFORM_BACKWARD, n, &transform, err);
+    if (!rc) {
+        for (int64_t i = 0; i < n; i++)
+            x[i] = 0;
+        for (int64_t k = lw_max64(first, 1); k < lw_min64(end, p->n_bins); k++)
+            x[lw_mod(k - p->bin, n)] = bin_of(p, k);
+        lw_transform_run(transform, (double *)x);
+    }
+    lw_transform_destroy(transform);
+    return rc;
+}
+
+/* Demodulated values at LANES times, with their weights. Times beyond the end have the weight 0. */
+struct lanes {
+    double t[LANES], re[LANES], im[LANES];
+};
+
+static void demodulate(const struct point *p, const double *ends, const double complex *x, int64_t n, int64_t first,
+                       struct lanes *lanes)
+{
+    for (int lane = 0; lane < LANES; lane++) {
+        const int64_t i = lw_min64(first + lane, n), end = lw_min64(i, n - i);
+        const double weight = first + lane > n ? 0 : (end < LW_QUADRATURE_ENDS ? ends[end] : 1) / (double)n;
+        const double u = (double)i / (double)n;
+        const double phase = (p->r - (double)p->bin) * u + u * (u - 1) * (p->z / 2 + p->w * (2 * u - 1) / 12);
+        const double c = weight * cos(2 * M_PI * phase), s = weight * sin(2 * M_PI * phase);
+        const double re = creal(x[i % n]), im = cimag(x[i % n]);
+        lanes->t[lane] = 2 * u - 1;
+        lanes->re[lane] = c * re + s * im;
+        lanes->im[lane] = c * im - s * re;
+    }
+}
+
+/* Compute y[l], l = 0 .. n_y - 1, by P_l = (2 - 1 / l) t P_{l-1} - (1 - 1 / l) P_{l-2}. */
+static void project(const struct point *p, const double complex *x, int64_t n, int n_y, double complex *y)
+{
+    double ends[LW_QUADRATURE_ENDS], re[POLYNOMIALS][LANES] = {{0}}, im[POLYNOMIALS][LANES] = {{0}};
+    lw_quadrature_ends(ends);
+    for (int64_t first = 0; first <= n; first += LANES) {
+        struct lanes lanes;
+        demodulate(p, ends, x, n, first, &lanes);
+        double before[LANES] = {0}, now[LANES];
+        for (int lane = 0; lane < LANES; lane++)
+            now[lane] = 1;
+        for (int l = 0; l < n_y; l++) {
+            const double back = (double)l / (l + 1);
+            for (int lane = 0; lane < LANES; lane++) {
+                re[l][lane] += lanes.re[lane] * now[lane];
+                im[l][lane] += lanes.im[lane] * now[lane];
+                const double next = (1 + back) * lanes.t[lane] * now[lane] - back * before[lane];
+                before[lane] = now[lane];
+                now[lane] = next;
+            }
+        }
+    }
+    for (int l = 0; l < n_y; l++) {
+        y[l] = 0;
+        for (int lane = 0; lane < LANES; lane++)
+            y[l] += re[l][lane] + I * im[l][lane];
+    }
+}
+
+static int64_t power_of_two(int64_t at_least)
+{
+    int64_t n = 1;
+    while (n < at_least)
+        n *= 2;
+    return n;
+}
+
+int lw_accel_power(const float *spectrum, int64_t n_bins, int half_width, double r, double z, double w, double *power,
+                   struct lw_error *err)
+{
+    const struct point p = point_at(spectrum, n_bins, r, z, w);
+    const int64_t n = 4 * VALUES_OF_BIN * power_of_two(half_width + (int64_t)lw_drift_excursion(z, w) + 16);
+    LW_FREED double complex *const x = lw_alloc_array(n, sizeof *x, "a signal's power", err);
+    const int rc = x ? make_series(&p, (int64_t)ceil(r - half_width), (int64_t)floor(r + half_width) + 1, n, x, err) : LW_ESYSTEM;
+    if (rc)
+        return rc;
+    double complex amplitude;
+    project(&p, x, n, 1, &amplitude);
+    *power = creal(amplitude) * creal(amplitude) + cimag(amplitude) * cimag(amplitude);
+    return LW_OK;
+}
+
+/* Nodes and weights of Gauss's quadrature on [0, 1], with the polynomials there (Abramowitz and Stegun, 25.4.29 and 25.4.30). */
+struct gauss {
+    double u[NODES], weights[POLYNOMIALS], values[POLYNOMIALS][POLYNOMIALS + 1];    /* values: P_l of a node */
+};
+
+static void fill_polynomials(double t, double *values)
+{
+    values[0] = 1;
+    values[1] = t;
+    for (int l = 2; l <= POLYNOMIALS; l++)
+        values[l] = ((2 * l - 1) * t * values[l - 1] - (l - 1) * values[l - 2]) / l;
+}
+
+static void make_gauss(struct gauss *gauss)
+{
+    for (int i = 0; i < POLYNOMIALS; i++) {
+        double t = cos(M_PI * (i + 0.75) / (POLYNOMIALS + 0.5)), slope = 1, *const values = gauss->values[i];
+        for (int step = 0; step < 8; step++) {
+            fill_polynomials(t, values);
+            slope = POLYNOMIALS * (values[POLYNOMIALS - 1] - t * values[POLYNOMIALS]) / (1 - t * t);
+            t -= values[POLYNOMIALS] / slope;
+        }
+        gauss->u[i] = (1 + t) / 2;
+        gauss->weights[i] = 1 / ((1 - t * t) * slope * slope);
+    }
+    gauss->u[POLYNOMIALS] = 0;
+    gauss->u[POLYNOMIALS + 1] = 1;
+}
+
+/* The amplitudes of all harmonics near a point, as sums over nodes. */
+struct harmonics {
+    int n, n_free;                              /* harmonics; parameters that are searched, and which */
+    int free[3];
+    double step[3];                             /* units of the parameters: steps of the grid */
+    double rates[3][NODES];                     /* change of the phase of the fundamental, in radians, with each parameter */
+    double complex values[MOST_HARMONICS][NODES];
+};
+
+/* Add bins [first, end) to the nodes at the ends. */
+static void add_far(const struct point *p, int64_t first, int64_t end, double complex *nodes)
+{
+    const double q = p->r - (double)p->bin, f0 = q + p->w / 12 - p->z / 2, f1 = q + p->w / 12 + p->z / 2;
+    double complex sum_0 = 0, sum_1 = 0;
+    for (int64_t k = lw_max64(first, 1); k < lw_min64(end, p->n_bins); k++) {
+        sum_0 += bin_of(p, k) / ((double)(p->bin - k) + f0);
+        sum_1 += bin_of(p, k) / ((double)(p->bin - k) + f1);
+    }
+    nodes[0] -= I / (2 * M_PI) * sum_0;
+    nodes[1] += I / (2 * M_PI) * cexp(-2 * M_PI * I * q) * sum_1;
+}
+
+static int add_harmonic(const struct point *p, const struct gauss *gauss, double complex *values, struct lw_error *err)
+{
+    const int64_t reach = (int64_t)(1.1 * lw_drift_excursion(p->z, p->w)) + 16;
+    const int64_t bins = lw_max64(power_of_two(4 * reach), LEAST_BINS), first = p->bin - bins / 2, n = VALUES_OF_BIN * bins;
+    LW_FREED double complex *const x = lw_alloc_array(n, sizeof *x, "a harmonic", err);
+    const int rc = x ? make_series(p, first, first + bins, n, x, err) : LW_ESYSTEM;
+    if (rc)
+        return rc;
+
+    double complex y[POLYNOMIALS];
+    project(p, x, n, POLYNOMIALS, y);
+    for (int i = 0; i < POLYNOMIALS; i++) {
+        values[i] = 0;
+        for (int l = 0; l < POLYNOMIALS; l++)
+            values[i] += gauss->weights[i] * (2 * l + 1) * gauss->values[i][l] * y[l];
+    }
+    add_far(p, first - FAR_BINS, first, values + POLYNOMIALS);
+    add_far(p, first + bins, first + bins + FAR_BINS, values + POLYNOMIALS);
+    return LW_OK;
+}
+
+static int make_harmonics(const struct lw_accel_plan *plan, const float *spectrum, int n, const double *start, struct harmonics *h,
+                          struct lw_error *err)
+{
+    struct gauss gauss;
+    make_gauss(&gauss);
+    *h = (struct harmonics){.n = n, .step = {1. / (LW_ACCEL_STEPS * n), (double)LW_ACCEL_Z_STEP / n, (double)LW_ACCEL_W_STEP / n}};
+    const bool is_free[3] = {true, plan->n_z > 1, plan->n_w > 1};
+    for (int j = 0; j < 3; j++)
+        if (is_free[j])
+            h->free[h->n_free++] = j;
+    for (int i = 0; i < NODES; i++) {
+        const double u = gauss.u[i], rates[3] = {u - 0.5, u * (u - 1) / 2, u * (u - 1) * (2 * u - 1) / 12};
+        for (int j = 0; j < h->n_free; j++)
+            h->rates[j][i] = -2 * M_PI * rates[h->free[j]] * h->step[h->free[j]];
+    }
+    for (int k = 1; k <= n; k++) {
+        const struct point p = point_at(spectrum, plan->n_bins, k * start[0], k * start[1], k * start[2]);
+        const int rc = add_harmonic(&p, &gauss, h->values[k - 1], err);
+        if (rc)
+            return rc;
+    }
+    return LW_OK;
+}
+
+/* The sum of the powers of all harmonics at a point, with its gradient and Hessian. */
+struct value {
+    double sum, gradient[3], hessian[3][3];
+};
+
+static void add_value(const struct harmonics *h, int k, const double *at, struct value *value)
+{
+    double complex B = 0, first[3] = {0}, second[3][3] = {{0}};
+    for (int i = 0; i < NODES; i++) {
+        double phase = 0;
+        for (int j = 0; j < h->n_free; j++)
+            phase += k * h->rates[j][i] * at[j];
+        const double complex term = h->values[k - 1][i] * (cos(phase) + I * sin(phase));
+        B += term;
+        for (int j = 0; j < h->n_free; j++) {
+            const double complex slope = I * (k * h->rates[j][i]) * term;
+            first[j] += slope;
+            for (int m = 0; m <= j; m++)
+                second[j][m] += I * (k * h->rates[m][i]) * slope;
+        }
+    }
+    value->sum += creal(B * conj(B));
+    for (int j = 0; j < h->n_free; j++) {
+        value->gradient[j] += 2 * creal(conj(B) * first[j]);
+        for (int m = 0; m <= j; m++)
+            value->hessian[j][m] += 2 * creal(conj(first[j]) * first[m] + conj(B) * second[j][m]);
+    }
+}
+
+static struct value value_at(const struct harmonics *h, const double *at)
+{
+    struct value value = {0};
+    for (int k = 1; k <= h->n; k++)
+        add_value(h, k, at, &value);
+    return value;
+}
+
+/* Solve (lift - Hessian) x = right by Cholesky's factors. Return false if the matrix is not positive definite. */
+static bool solve(const struct value *value, int n, double lift, const double *right, double *x)
+{
+    double L[3][3];
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++) {
+            double rest = (i == j ? lift : 0) - value->hessian[i][j];
+            for (int m = 0; m < j; m++)
+                rest -= L[i][m] * L[j][m];
+            if (i == j && !(rest > 1e-9 * (lift - value->hessian[i][i])))
+                return false;
+            L[i][j] = i == j ? sqrt(rest) : rest / L[j][j];
+        }
+        x[i] = right[i];
+        for (int m = 0; m < i; m++)
+            x[i] -= L[i][m] * x[m];
+        x[i] /= L[i][i];
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int m = i + 1; m < n; m++)
+            x[i] -= L[m][i] * x[m];
+        x[i] /= L[i][i];
+    }
+    return true;
+}
+
+#define MOST_AWAY 2.0       /* from the start, in steps of the grid */
+
+/* Newton's method; where it does not climb, the lift shortens its steps and turns them towards the gradient. Return whether a
+ * maximum is found. */
+static bool climb(const struct harmonics *h, double *at, struct value *value)
+{
+    double lift = 0;
+    for (int i = 0; i < MOST_STEPS; i++) {
+        double move[3] = {0}, next[3] = {0}, length = 0;
+        bool is_better = solve(value, h->n_free, lift, value->gradient, move);
+        for (int j = 0; j < h->n_free; j++) {
+            next[j] = at[j] + move[j];
+            length = fmax(length, fabs(move[j]));
+            is_better = is_better && fabs(next[j]) <= MOST_AWAY;
+        }
+        const struct value found = is_better ? value_at(h, next) : (struct value){0};
+        if (is_better && length < 1e-6)
+            return lift < 1e-3 * value->sum;
+        if (is_better && found.sum >= value->sum) {
+            for (int j = 0; j < h->n_free; j++)
+                at[j] = next[j];
+            *value = found;
+            lift = lift < 1e-2 * value->sum ? 0 : lift / 8;
+        } else {
+            lift = fmax(4 * lift, 1e-2 * value->sum);
+        }
+    }
+    return false;
+}
+
+/* The logarithm of the likelihood of a signal is its power, for the best phases and amplitudes: the covariance of its parameters is
+ * the inverse of the negative Hessian. Errors are a step of the grid where the sum has no maximum. */
+static void estimate_errors(const struct harmonics *h, const struct value *value, bool is_maximum, double *errors)
+{
+    for (int j = 0; j < h->n_free; j++) {
+        const double unit[3] = {j == 0, j == 1, j == 2};
+        double column[3];
+        const bool is_solved = is_maximum && solve(value, h->n_free, 0, unit, column);
+        errors[h->free[j]] = h->step[h->free[j]] * (is_solved ? sqrt(column[j]) : 1);
+    }
+}
+
+int lw_accel_refine(const struct lw_accel_plan *plan, const float *spectrum, const struct lw_accel_hit *hit,
+                    struct lw_accel_candidate *candidate, struct lw_error *err)
+{
+    const int n = 1 << hit->stage;
+    double point[3] = {(double)hit->r / (LW_ACCEL_STEPS * n), lw_accel_z(plan, hit->z) / n, lw_accel_w(plan, hit->w) / n};
+    struct harmonics h;
+    const int rc = make_harmonics(plan, spectrum, n, point, &h, err);
+    if (rc)
+        return rc;
+
+    double at[3] = {0}, errors[3] = {0};
+    const struct value start = value_at(&h, at);
+    struct value value = start;
+    const bool is_maximum = climb(&h, at, &value);
+    estimate_errors(&h, &value, is_maximum, errors);
+    for (int j = 0; is_maximum && j < h.n_free; j++)
+        point[h.free[j]] += h.step[h.free[j]] * at[j];
+    const double power = is_maximum ? value.sum : start.sum;
+    const double sigma = lw_sum_sigma(n, power, plan->trials[hit->stage]);
+    *candidate = (struct lw_accel_candidate){n, sigma, power, point[0], point[1], point[2], errors[0], errors[1], errors[2]};
+    return LW_OK;
+}
