@@ -3,12 +3,11 @@
 
 #include "accel/accel.h"
 
-#include <stdbool.h>
-
-/** Keep the hits that no stronger hit explains: hits of any stage whose fundamental lies within the templates' reach of a stronger
- * one's, where a side lobe of the latter would be as strong. Strength is significance; the order of the result is descending.
- * @return number of hits that are kept, in front */
-int64_t lw_accel_thin(const struct lw_accel_plan *plan, struct lw_accel_hit *hits, int64_t n);
+/** Keep the hits that no stronger hit explains, in descending order of significance. A hit is explained if its fundamental lies so
+ * near that the stronger signal's response at its r, z and w, with some noise on it, is as strong: hits along the ridge of a signal
+ * and its side lobes, of any stage. LW_ESYSTEM: no memory.
+ * @param n  in: number of hits; out: number that are kept, in front */
+int lw_accel_thin(const struct lw_accel_plan *plan, struct lw_accel_hit *hits, int64_t *n, struct lw_error *err);
 
 /* How a candidate is related to a stronger one. */
 struct lw_accel_relation {
@@ -16,7 +15,9 @@ struct lw_accel_relation {
     int numerator, denominator;     /* its frequency is the stronger one's times numerator / denominator; 1 / 1: a duplicate */
 };
 
-/** Find duplicates and harmonics (n / d with n and d to 16) of stronger candidates, in any series.
+/** Find duplicates and harmonics (n / d with n and d to 16) of stronger candidates that are related to none, in any series. Related
+ * are those whose r, z and w agree within four errors and a step of the grid of their highest harmonics, r within 1.5 bins,
+ * too. If several are, the strongest counts. LW_ESYSTEM: no memory.
  * @param candidates  [n], descending by sigma
  * @param relations   out, [n] */
 int lw_accel_relate(const struct lw_accel_candidate *candidates, int64_t n, struct lw_accel_relation *relations,
