@@ -5,9 +5,10 @@
  *     B = integral over u from 0 to 1 of x(u) exp(-2 pi i ((r - k) u + z (u^2 - u) / 2 + w (u^3 / 6 - u^2 / 4 + u / 12)))
  *
  * A search for the maximum stays within a few periods of the phase at its start (r, z, w). So each harmonic is demodulated with the
- * start once, and multiplied by Legendre polynomials: y[l] = integral of x(u) exp(-2 pi i ..) P_l(2 u - 1). They give the integral
- * of the demodulated series times any function g of few periods, by Gauss's quadrature of L nodes u[i] and weights v[i]:
- * sum_i g(u[i]) Y[i], Y[i] = v[i] sum_l (2 l + 1) P_l(2 u[i] - 1) y[l]. Value, gradient and Hessian elsewhere are sums over nodes.
+ * start once, and multiplied by L Chebyshev polynomials: y[l] = integral of x(u) exp(-2 pi i ..) T_l(2 u - 1). They give the
+ * integral of the demodulated series times any function g of few periods, which its values at L nodes determine: sum_i g(u[i]) Y[i]
+ * with u[i] = (1 + cos(a[i])) / 2, a[i] = pi (i + 1/2) / L, Y[i] = (y[0] + 2 sum_l cos(l a[i]) y[l]) / L. (T. J. Rivlin: The
+ * Chebyshev Polynomials, 1974, section 1.3.) Value, gradient and Hessian elsewhere are sums over nodes.
  *
  * Bins far away count through the ends of the series: their conj(A(q)) is i / (2 pi) (exp(-2 pi i q) / (q + f1) - 1 / (q + f0)),
  * where f0 and f1 are the drift's frequencies at the ends (integration by parts). That makes two more nodes, u = 0 and u = 1. */
@@ -86,7 +87,7 @@ static void demodulate(const struct point *p, const double *ends, const double c
     }
 }
 
-/* Compute y[l], l = 0 .. n_y - 1, by P_l = (2 - 1 / l) t P_{l-1} - (1 - 1 / l) P_{l-2}. */
+/* Compute y[l], l = 0 .. n_y - 1, by T_l(t) = 2 t T_{l-1} - T_{l-2}. */
 static void project(const struct point *p, const double complex *x, int64_t n, int n_y, double complex *y)
 {
     double ends[LW_QUADRATURE_ENDS], re[POLYNOMIALS][LANES] = {{0}}, im[POLYNOMIALS][LANES] = {{0}};
@@ -94,19 +95,19 @@ static void project(const struct point *p, const double complex *x, int64_t n, i
     for (int64_t first = 0; first <= n; first += LANES) {
         struct lanes lanes;
         demodulate(p, ends, x, n, first, &lanes);
-        double before[LANES] = {0}, now[LANES];
-        for (int lane = 0; lane < LANES; lane++)
+        double before[LANES], now[LANES];
+        for (int lane = 0; lane < LANES; lane++) {
+            before[lane] = lanes.t[lane];
             now[lane] = 1;
-        for (int l = 0; l < n_y; l++) {
-            const double back = (double)l / (l + 1);
+        }
+        for (int l = 0; l < n_y; l++)
             for (int lane = 0; lane < LANES; lane++) {
                 re[l][lane] += lanes.re[lane] * now[lane];
                 im[l][lane] += lanes.im[lane] * now[lane];
-                const double next = (1 + back) * lanes.t[lane] * now[lane] - back * before[lane];
+                const double next = 2 * lanes.t[lane] * now[lane] - before[lane];
                 before[lane] = now[lane];
                 now[lane] = next;
             }
-        }
     }
     for (int l = 0; l < n_y; l++) {
         y[l] = 0;
@@ -115,19 +116,11 @@ static void project(const struct point *p, const double complex *x, int64_t n, i
     }
 }
 
-static int64_t power_of_two(int64_t at_least)
-{
-    int64_t n = 1;
-    while (n < at_least)
-        n *= 2;
-    return n;
-}
-
 int lw_accel_power(const float *spectrum, int64_t n_bins, int half_width, double r, double z, double w, double *power,
                    struct lw_error *err)
 {
     const struct point p = point_at(spectrum, n_bins, r, z, w);
-    const int64_t n = 4 * VALUES_OF_BIN * power_of_two(half_width + (int64_t)lw_drift_excursion(z, w) + 16);
+    const int64_t n = 4 * VALUES_OF_BIN * lw_power_of_two(half_width + (int64_t)lw_drift_excursion(z, w) + 16);
     LW_FREED double complex *const x = lw_alloc_array(n, sizeof *x, "a signal's power", err);
     const int rc = x ? make_series(&p, (int64_t)ceil(r - half_width), (int64_t)floor(r + half_width) + 1, n, x, err) : LW_ESYSTEM;
     if (rc)
@@ -138,35 +131,6 @@ int lw_accel_power(const float *spectrum, int64_t n_bins, int half_width, double
     return LW_OK;
 }
 
-/* Nodes and weights of Gauss's quadrature on [0, 1], with the polynomials there (Abramowitz and Stegun, 25.4.29 and 25.4.30). */
-struct gauss {
-    double u[NODES], weights[POLYNOMIALS], values[POLYNOMIALS][POLYNOMIALS + 1];    /* values: P_l of a node */
-};
-
-static void fill_polynomials(double t, double *values)
-{
-    values[0] = 1;
-    values[1] = t;
-    for (int l = 2; l <= POLYNOMIALS; l++)
-        values[l] = ((2 * l - 1) * t * values[l - 1] - (l - 1) * values[l - 2]) / l;
-}
-
-static void make_gauss(struct gauss *gauss)
-{
-    for (int i = 0; i < POLYNOMIALS; i++) {
-        double t = cos(M_PI * (i + 0.75) / (POLYNOMIALS + 0.5)), slope = 1, *const values = gauss->values[i];
-        for (int step = 0; step < 8; step++) {
-            fill_polynomials(t, values);
-            slope = POLYNOMIALS * (values[POLYNOMIALS - 1] - t * values[POLYNOMIALS]) / (1 - t * t);
-            t -= values[POLYNOMIALS] / slope;
-        }
-        gauss->u[i] = (1 + t) / 2;
-        gauss->weights[i] = 1 / ((1 - t * t) * slope * slope);
-    }
-    gauss->u[POLYNOMIALS] = 0;
-    gauss->u[POLYNOMIALS + 1] = 1;
-}
-
 /* The amplitudes of all harmonics near a point, as sums over nodes. */
 struct harmonics {
     int n, n_free;                              /* harmonics; parameters that are searched, and which */
@@ -175,6 +139,8 @@ struct harmonics {
     double rates[3][NODES];                     /* change of the phase of the fundamental, in radians, with each parameter */
     double complex values[MOST_HARMONICS][NODES];
 };
+
+static double node_angle(int i) { return M_PI * (i + 0.5) / POLYNOMIALS; }
 
 /* Add bins [first, end) to the nodes at the ends. */
 static void add_far(const struct point *p, int64_t first, int64_t end, double complex *nodes)
@@ -189,10 +155,10 @@ static void add_far(const struct point *p, int64_t first, int64_t end, double co
     nodes[1] += I / (2 * M_PI) * cexp(-2 * M_PI * I * q) * sum_1;
 }
 
-static int add_harmonic(const struct point *p, const struct gauss *gauss, double complex *values, struct lw_error *err)
+static int add_harmonic(const struct point *p, double complex *values, struct lw_error *err)
 {
     const int64_t reach = (int64_t)(1.1 * lw_drift_excursion(p->z, p->w)) + 16;
-    const int64_t bins = lw_max64(power_of_two(4 * reach), LEAST_BINS), first = p->bin - bins / 2, n = VALUES_OF_BIN * bins;
+    const int64_t bins = lw_max64(lw_power_of_two(4 * reach), LEAST_BINS), first = p->bin - bins / 2, n = VALUES_OF_BIN * bins;
     LW_FREED double complex *const x = lw_alloc_array(n, sizeof *x, "a harmonic", err);
     const int rc = x ? make_series(p, first, first + bins, n, x, err) : LW_ESYSTEM;
     if (rc)
@@ -200,11 +166,9 @@ static int add_harmonic(const struct point *p, const struct gauss *gauss, double
 
     double complex y[POLYNOMIALS];
     project(p, x, n, POLYNOMIALS, y);
-    for (int i = 0; i < POLYNOMIALS; i++) {
-        values[i] = 0;
+    for (int i = 0; i < POLYNOMIALS; i++)
         for (int l = 0; l < POLYNOMIALS; l++)
-            values[i] += gauss->weights[i] * (2 * l + 1) * gauss->values[i][l] * y[l];
-    }
+            values[i] += (l == 0 ? 1 : 2 * cos(l * node_angle(i))) / POLYNOMIALS * y[l];
     add_far(p, first - FAR_BINS, first, values + POLYNOMIALS);
     add_far(p, first + bins, first + bins + FAR_BINS, values + POLYNOMIALS);
     return LW_OK;
@@ -213,21 +177,20 @@ static int add_harmonic(const struct point *p, const struct gauss *gauss, double
 static int make_harmonics(const struct lw_accel_plan *plan, const float *spectrum, int n, const double *start, struct harmonics *h,
                           struct lw_error *err)
 {
-    struct gauss gauss;
-    make_gauss(&gauss);
     *h = (struct harmonics){.n = n, .step = {1. / (LW_ACCEL_STEPS * n), (double)LW_ACCEL_Z_STEP / n, (double)LW_ACCEL_W_STEP / n}};
     const bool is_free[3] = {true, plan->n_z > 1, plan->n_w > 1};
     for (int j = 0; j < 3; j++)
         if (is_free[j])
             h->free[h->n_free++] = j;
     for (int i = 0; i < NODES; i++) {
-        const double u = gauss.u[i], rates[3] = {u - 0.5, u * (u - 1) / 2, u * (u - 1) * (2 * u - 1) / 12};
+        const double u = i < POLYNOMIALS ? (1 + cos(node_angle(i))) / 2 : i - POLYNOMIALS;
+        const double rates[3] = {u - 0.5, u * (u - 1) / 2, u * (u - 1) * (2 * u - 1) / 12};
         for (int j = 0; j < h->n_free; j++)
             h->rates[j][i] = -2 * M_PI * rates[h->free[j]] * h->step[h->free[j]];
     }
     for (int k = 1; k <= n; k++) {
         const struct point p = point_at(spectrum, plan->n_bins, k * start[0], k * start[1], k * start[2]);
-        const int rc = add_harmonic(&p, &gauss, h->values[k - 1], err);
+        const int rc = add_harmonic(&p, h->values[k - 1], err);
         if (rc)
             return rc;
     }
@@ -297,7 +260,7 @@ static bool solve(const struct value *value, int n, double lift, const double *r
     return true;
 }
 
-#define MOST_AWAY 2.0       /* from the start, in steps of the grid */
+#define MOST_AWAY 2.0       /* largest distance of a maximum from the start, in steps of the grid */
 
 /* Newton's method; where it does not climb, the lift shortens its steps and turns them towards the gradient. Return whether a
  * maximum is found. */

@@ -25,6 +25,15 @@ static inline int64_t lw_divide_up(int64_t a, int64_t b) { return a / b + (a % b
 /** Return the least multiple of `unit` > 0 that is at least a. */
 static inline int64_t lw_round_up(int64_t a, int64_t unit) { return lw_divide_up(a, unit) * unit; }
 
+/** Return the least power of two that is at least a. */
+static inline int64_t lw_power_of_two(int64_t a)
+{
+    int64_t power = 1;
+    while (power < a)
+        power *= 2;
+    return power;
+}
+
 /** Return a mod n in 0 .. n-1, for any a. */
 static inline int64_t lw_mod(int64_t a, int64_t n)
 {

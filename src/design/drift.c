@@ -15,14 +15,6 @@ double lw_drift_excursion(double z, double w) { return fabs(z) / 2 + fabs(w) / 1
 /* Values of an oscillation for an integral that is exact to 1e-12. */
 enum { VALUES_OF_PERIOD = 32, LEAST_VALUES = 512 };
 
-static int64_t power_of_two(double at_least)
-{
-    int64_t n = LEAST_VALUES;
-    while ((double)n < at_least)
-        n *= 2;
-    return n;
-}
-
 /* Values of the drift alone at u = k / n with the weights of the quadrature. The transform of n steps values multiplies them by
  * exp(2 pi i j k / (n steps)); value n lies in its range, or beside value 0 for one step. */
 static void sample(double z, double w, int64_t n, int64_t length, double *data)
@@ -40,7 +32,8 @@ static void sample(double z, double w, int64_t n, int64_t length, double *data)
 
 int lw_drift_response(double z, double w, int steps, int half_width, double *out, struct lw_error *err)
 {
-    const int64_t n = power_of_two(VALUES_OF_PERIOD * (half_width + lw_drift_excursion(z, w))), length = n * steps;
+    const int64_t periods = half_width + (int64_t)ceil(lw_drift_excursion(z, w));
+    const int64_t n = lw_power_of_two(lw_max64(VALUES_OF_PERIOD * periods, LEAST_VALUES)), length = n * steps;
     const int64_t doubles = lw_transform_doubles(LW_TRANSFORM_BACKWARD, length);
     LW_FREED double *const data = lw_alloc_array(doubles, sizeof *data, "a response", err);
     struct lw_transform *transform = NULL;

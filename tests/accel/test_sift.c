@@ -142,6 +142,7 @@ static void check_signals(struct lw_accel_hit *hits)
     add_signal(1035.2, -20, 60);
     add_signal(1016.5, 12, 60);
     add_signal(965.1, 30, 60);
+    add_signal(1090.1, 0, 36);
     for (int k = 1; k <= 4; k++)
         add_signal(k * 870.2, k * -7.1, 80);
     const int64_t n = find_hits(hits), kept = thin(hits, n);
@@ -151,12 +152,25 @@ static void check_signals(struct lw_accel_hit *hits)
                lw_accel_z(&plan, hits[i].z) / (1 << hits[i].stage), 1 << hits[i].stage, hits[i].sum, significance(&hits[i]));
     CHECK(is_kept(hits, 1, 1000.3, 13), "the strongest is at %g", fundamental(&hits[0]));
     CHECK(is_kept(hits, kept, 1035.2, -20) && is_kept(hits, kept, 1016.5, 12) && is_kept(hits, kept, 965.1, 30), "one is lost");
+    CHECK(is_kept(hits, kept, 1090.1, 0), "the weakest, beyond the ridge, is lost");
     CHECK(is_kept(hits, kept, 870.2, -7.1), "the harmonics are lost");
     int beside = 0;
     for (int64_t i = 1; i < kept; i++)
-        beside += fabs(fundamental(&hits[i]) - 1000.3) < 100;
+        beside += fabs(fundamental(&hits[i]) - 1000.3) < 80;
     CHECK(beside <= 5, "%d hits beside the strongest are kept, not about the 3 that are signals", beside);
     CHECK(kept < n / 3, "%" PRId64 " of %" PRId64 " hits are kept", kept, n);
+}
+
+/* A weak hit beside a strong one goes, and one far away stays, wherever they are. */
+static void check_pairs(void)
+{
+    for (int64_t r = plan.begin; r + 1000 < plan.end; r += 3)
+        for (int far = 0; far < 2; far++) {
+            struct lw_accel_hit hits[] = {{.r = r + (far ? 1000 : 2), .z = 31, .sum = 30}, {.r = r, .z = 30, .sum = 1000}};
+            int64_t n = 2;
+            CHECK(lw_accel_thin(&plan, hits, &n, NULL) == LW_OK && n == 1 + far && hits[0].sum == 1000, "%" PRId64 " of 2 hits are "
+                  "kept at %" PRId64, n, r);
+        }
 }
 
 /* Hits of a very strong pulsar: each cell near its harmonics has one; they go in seconds. */
@@ -279,6 +293,7 @@ int main(void)
     CHECK(lw_accel_thin(&plan, hits, &none, NULL) == LW_OK && none == 0, "something of nothing");
     check_noise(hits);
     check_signals(hits);
+    check_pairs();
     free(hits);
     free(powers);
     check_many();
