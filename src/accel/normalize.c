@@ -148,8 +148,12 @@ static void walk(const struct blocks *b, int64_t first, int64_t last, struct run
 
 void lw_accel_factors(int64_t n_blocks, const int64_t *counted, const float *medians, float *factors)
 {
-    for (int64_t i = 0; i < n_blocks; i++)
-        factors[i] = counted[i] > 0 && medians[i] > 0 ? (float)(medians[i] / lw_accel_median_mean(counted[i])) : 0;
+    double mean = 1;
+    for (int64_t i = 0; i < n_blocks; i++) {
+        if (i == 0 || counted[i] != counted[i - 1])         /* most blocks have as many bins as the one before */
+            mean = lw_accel_median_mean(counted[i]);
+        factors[i] = counted[i] > 0 && medians[i] > 0 ? (float)(medians[i] / mean) : 0;
+    }
     const struct blocks blocks = {counted, factors};
     struct run run = {n_blocks, n_blocks};
     walk(&blocks, 0, n_blocks, &run);

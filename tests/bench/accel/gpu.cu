@@ -70,9 +70,11 @@ static void time_kernels(const struct lw_accel_plan &plan, int radix, bool sums)
 {
     const int discard = (plan.half_width + 31) / 32 * 32;
     const lw_accel_segments segments = {radix, 1024 * radix, discard, 1024 * radix - 2 * discard};
-    if (segments.hop < 256)
-        return;
     const int64_t rows = (int64_t)plan.n_z * plan.n_w;
+    size_t room, all;
+    CHECK_CUDA(cudaMemGetInfo(&room, &all));
+    if (segments.hop < 256 || (double)rows * (double)plan.n_bins * 4.2 + 2e9 > (double)room)
+        return;
     lw_accel_bank bank = {segments, plan.half_width, (int)rows, nullptr, nullptr};
     CHECK_CUDA(cudaMalloc(&bank.roots, (size_t)lw_cuda_accel_roots_bytes(&segments)));
     bank.spectra = on_device<float2>(2 * rows * segments.n);
@@ -244,7 +246,7 @@ int main(int argc, char **argv)
     }
     bool is_possible;
     const int64_t all = engine->ops->accel->bytes(engine, &plan, engine->device_bytes, &is_possible).device;
-    for (int part = 1; part <= 16; part *= 2)
+    for (int part = 1; part <= (spec.n > 1 << 26 ? 2 : 16); part *= 2)
         time_engine(engine, plan, series, all / part);
     lw_engine_destroy(engine);
     return 0;
