@@ -67,6 +67,7 @@ static bool fails(void)
     X(cudaGraphInstantiate, (cudaGraphExec_t * e, cudaGraph_t g, unsigned long long f), (e, g, f))                         \
     X(cudaGraphUpload, (cudaGraphExec_t e, cudaStream_t s), (e, s))                                                        \
     X(cudaGraphLaunch, (cudaGraphExec_t e, cudaStream_t s), (e, s))                                                        \
+    X(cudaLaunchHostFunc, (cudaStream_t s, cudaHostFn_t f, void *c), (s, f, c))                                            \
     X(cudaEventSynchronize, (cudaEvent_t e), (e))                                                                          \
     X(cudaEventElapsedTime, (float *t, cudaEvent_t a, cudaEvent_t b), (t, a, b))                                           \
     X(cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind k, cudaStream_t s), (to, from, n, k, s)) \
