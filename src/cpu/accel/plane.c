@@ -58,7 +58,8 @@ int64_t lw_cpu_piece_levels(const struct lw_accel_plan *plan, int64_t points)
     return (int64_t)plan->n_z * plan->n_w * (points * (H + 1) / 2 + 4 * H);
 }
 
-/* Find the longest piece from `begin` that fits the plane: in cells, by halving. */
+/* Find the longest piece from `begin` that fits the plane: in cells, by halving. If it can, it ends where a segment does: the next
+ * piece would have to make a cut one again. */
 static struct lw_cpu_piece longest_piece(const struct lw_accel_search *search, int64_t begin)
 {
     int64_t fits = begin / LW_ACCEL_CELL + 1, beyond = lw_divide_up(search->end, LW_ACCEL_CELL) + 1;
@@ -69,7 +70,9 @@ static struct lw_cpu_piece longest_piece(const struct lw_accel_search *search, i
         else
             beyond = middle;
     }
-    return lw_cpu_piece_of(search->plan, begin, lw_min64(fits * LW_ACCEL_CELL, search->end));
+    const int64_t points = LW_ACCEL_STEPS * search->hop, most = lw_min64(fits * LW_ACCEL_CELL, search->end);
+    const int64_t whole = most < search->end ? most / points * points : most;
+    return lw_cpu_piece_of(search->plan, begin, whole > begin ? whole : most);
 }
 
 /* ---- powers ------------------------------------------------------------------------------------------------------- */
