@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "job/coordinates.h"
 #include "job/selection.h"
 #include "jobs/ols_filters.h"
 
@@ -103,25 +104,13 @@ static int keep_weights(const char *option, const double *weights, bool is_mean,
 static int read_trials(struct lw_comm *comm, const struct lw_dataset_info *delays, struct lw_job_array *array, struct lw_error *err)
 {
     const char *const name = delays->coordinates[0].name;
-    const int group = (int)(strlen(delays->path) - strlen(lw_last_part(delays->path)));
-    char path[2 * LW_MAX_PATH];
-    struct lw_dataset_info info;
-    struct lw_error none;
     snprintf(array->trial, sizeof array->trial, "beam");
     if (delays->n_dims < 2 || !name[0])
         return LW_OK;
-    snprintf(path, sizeof path, "%.*s%s", group, delays->path, name);
-    const int rc = lw_reader_read_numbers(comm, lw_name_of(delays->file, path).text, 1, &info, &array->trials, &none);
-    if (rc == LW_ESYSTEM)
-        *err = none;
-    if (rc || info.type.is_complex || info.dims[0] != array->shifts.n) {
-        lw_free(array->trials);
-        array->trials = NULL;
-        return rc == LW_ESYSTEM ? rc : LW_OK;
-    }
-    snprintf(array->trial, sizeof array->trial, "%s", name);
-    snprintf(array->unit, sizeof array->unit, "%.31s", info.axis.unit);
-    return LW_OK;
+    const int rc = lw_coordinates_read(comm, delays, 0, &array->trials, array->unit, err);
+    if (rc == LW_OK && array->trials)
+        snprintf(array->trial, sizeof array->trial, "%s", name);
+    return rc;
 }
 
 static int make_array(const struct lw_options *given, struct lw_comm *comm, bool has_beams, struct lw_job *job,

@@ -370,7 +370,7 @@ static int count(struct lw_op *op, struct lw_slot *slot, const struct lw_countin
 
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
-/* Operations that work block by block. LW_OP_SFFT has solvers instead, and no caller plans an operation for it. */
+/* Operations that work block by block. LW_OP_SFFT and LW_OP_ACCEL have functions of their own. */
 static const struct lw_cuda_op_ops *const operations[] = {
     [LW_OP_OLS] = &lw_cuda_op_ols,
     [LW_OP_CONV2D] = &lw_cuda_op_conv2d,

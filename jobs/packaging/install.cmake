@@ -14,7 +14,7 @@ endfunction()
 # Manual pages: the program prints those of commands; those of file formats are made from the documents.
 lapwing_prints(lapwing.1 man --man)
 set(pages lapwing.1)
-foreach(word ols conv2d sfft filters plan synth run info plot verify)
+foreach(word ols conv2d sfft accel filters plan synth run info plot verify)
     lapwing_prints(lapwing-${word}.1 man_${word} --man ${word})
     list(APPEND pages lapwing-${word}.1)
 endforeach()

@@ -1,6 +1,6 @@
 /* synth.h - `lapwing synth JOB`: synthetic input with known contents.
  *
- *     ols.c (survey.h), conv2d.c (sky.h), sfft.c   the samples of each job: its lw_job_ops.synth_options and .synth
+ *     ols.c (survey.h), conv2d.c (sky.h), sfft.c, accel.c   the samples of each job: its lw_job_ops.synth_options and .synth
  *     synth.c, random.h                            shared: the file, its blocks, which all ranks make in turn; random numbers */
 #pragma once
 
@@ -8,11 +8,13 @@
 #include "io/write/writer.h"
 #include "options/options.h"
 
-extern const struct lw_option lw_ols_synth_options[], lw_conv2d_synth_options[], lw_sfft_synth_options[];
+extern const struct lw_option lw_ols_synth_options[], lw_conv2d_synth_options[], lw_sfft_synth_options[],
+    lw_accel_synth_options[];
 
 int lw_ols_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
 int lw_conv2d_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
 int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
+int lw_accel_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
 
 /** Create the file of --output. Collective.
  * @param title, configuration  attributes of the file; title NULL: it has neither */

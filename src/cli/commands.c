@@ -87,12 +87,12 @@ const struct lw_command lw_commands[] = {
      .description = "Checks whether results are complete and right. It compares the checksums of a result, where it has any. Then "
                     "it computes random values of it again, from its input and filters, by the definition and in double "
                     "precision. These are outputs of series, images, blocks and best filters, rows of tables of peaks with their "
-                    "neighbours, and lines of a sparse spectrum. The job is read from the result's own configuration; its input "
-                    "must still be there. For each dataset it prints how many values were checked and the largest error, where 1 "
-                    "is the guaranteed bound. If not all values were checked, it prints how many wrong ones such a sample finds "
-                    "with 95% probability. Several results, patterns and lists @FILE are checked one after the other. Noise and "
-                    "spectra, which were measured in all of the data, are taken from the result. Only one process works. The exit "
-                    "status is 0 only if all is right, and 65 otherwise, naming the worst place.",
+                    "neighbours, lines of a sparse spectrum and powers of candidates. The job is read from the result's own "
+                    "configuration; its input must still be there. For each dataset it prints how many values were checked and "
+                    "the largest error, where 1 is the guaranteed bound. If not all values were checked, it prints how many wrong "
+                    "ones such a sample finds with 95% probability. Several results, patterns and lists @FILE are checked one "
+                    "after the other. Noise and spectra, which were measured in all of the data, are taken from the result. Only "
+                    "one process works. The exit status is 0 only if all is right, and 65 otherwise, naming the worst place.",
      .example = "lapwing verify filtered.h5\nlapwing verify 'day-*.h5' --sample 10000 --seed 2\n"
                 "lapwing verify filtered.h5 --input /archive/survey.h5:/signal"},
     {.name = "help", .action = LW_ACTION_HELP, .operands = "[--completion [SHELL] | [--man | --all] [COMMAND] [JOB | KIND]]",

@@ -458,9 +458,10 @@ void lw_help_man(FILE *file, const struct lw_command *command, const struct lw_j
     if (command && command->action == LW_ACTION_FILTERS)
         print_man_kinds(&help);
     page_heading(page, "See also");
-    page_paragraph(page, is_overview ? "lapwing-ols(1), lapwing-conv2d(1), lapwing-sfft(1), lapwing-filters(1), lapwing-plan(1), "
-                                       "lapwing-synth(1), lapwing-run(1), lapwing-info(1), lapwing-plot(1), lapwing-verify(1), "
-                                       "lapwing-formats(5), lapwing-results(5), lapwing-jobfile(5), mpirun(1), srun(1)"
+    page_paragraph(page, is_overview ? "lapwing-ols(1), lapwing-conv2d(1), lapwing-sfft(1), lapwing-accel(1), lapwing-filters(1), "
+                                       "lapwing-plan(1), lapwing-synth(1), lapwing-run(1), lapwing-info(1), lapwing-plot(1), "
+                                       "lapwing-verify(1), lapwing-formats(5), lapwing-results(5), lapwing-jobfile(5), mpirun(1), "
+                                       "srun(1)"
                                      : "lapwing(1), lapwing-formats(5), lapwing-results(5), lapwing-jobfile(5)");
 }
 

@@ -308,15 +308,46 @@ int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struc
     return lw_comm_agree(comm, rc, err);
 }
 
-void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes)
+static void broadcast_from(struct lw_comm *comm, int root, void *data, int64_t bytes)
 {
     char *at = data;
     for (int64_t left = bytes; left > 0; ) {
         const int64_t part = left < LW_MESSAGE_BYTES ? left : LW_MESSAGE_BYTES;
-        MPI_Bcast(at, (int)part, MPI_BYTE, 0, comm->world);
+        MPI_Bcast(at, (int)part, MPI_BYTE, root, comm->world);
         at += part;
         left -= part;
     }
+}
+
+void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes) { broadcast_from(comm, 0, data, bytes); }
+
+int lw_comm_join_team(struct lw_comm *comm, int number, struct lw_comm **out, struct lw_error *err)
+{
+    struct lw_comm *const team = *out = lw_alloc(sizeof *team, "a communicator", err);
+    const int rc = lw_comm_agree(comm, team ? LW_OK : LW_ESYSTEM, err);
+    if (rc) {
+        lw_free(team);
+        *out = NULL;
+        return rc;
+    }
+    team->notices = MPI_COMM_NULL;
+    MPI_Comm_split(comm->world, number, comm->rank, &team->world);
+    MPI_Comm_rank(team->world, &team->rank);
+    MPI_Comm_size(team->world, &team->size);
+    return LW_OK;
+}
+
+void lw_comm_leave_team(struct lw_comm *team)
+{
+    if (team)
+        MPI_Comm_free(&team->world);
+    lw_free(team);
+}
+
+void lw_comm_share(struct lw_comm *comm, void *data, const int64_t *edges)
+{
+    for (int rank = 0; rank < comm->size; rank++)
+        broadcast_from(comm, rank, (char *)data + edges[rank], edges[rank + 1] - edges[rank]);
 }
 
 static int64_t reduce(struct lw_comm *comm, int64_t value, MPI_Op op)

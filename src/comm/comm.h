@@ -55,6 +55,14 @@ void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double 
 /** Gather `bytes` bytes of every rank on every rank, as [size][bytes]. Collective. */
 void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void *all);
 
+/** Make a communicator of the ranks that give the same number; they keep their order. It serves only lw_comm_rank, lw_comm_size,
+ * lw_comm_gather_all, lw_comm_share and lw_comm_leave_team. LW_ESYSTEM: no memory, on all ranks. Collective. */
+int lw_comm_join_team(struct lw_comm *comm, int number, struct lw_comm **out, struct lw_error *err);
+void lw_comm_leave_team(struct lw_comm *team);              /* Collective over the team. NULL is legal */
+
+/** Give all ranks what each has: rank i has bytes [edges[i], edges[i + 1]) of `data`. Collective. @param edges  [size + 1] */
+void lw_comm_share(struct lw_comm *comm, void *data, const int64_t *edges);
+
 /* Bytes that lw_comm_collect sends at a time. MPI buffers one or two pieces of this size on ranks that pass sums on. */
 #define LW_COLLECT_BYTES ((int64_t)8 << 20)
 

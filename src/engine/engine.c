@@ -212,6 +212,7 @@ static struct filtering filtering_of(const struct lw_op_spec *spec)
         return (struct filtering){&image->search, image->n_kernels, image->kernel_rows, image->output_columns, true,
                                   image->kernel_complex};
     case LW_OP_SFFT:
+    case LW_OP_ACCEL:
         break;
     }
     return (struct filtering){.search = &nothing};

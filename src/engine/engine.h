@@ -120,7 +120,7 @@ struct lw_conv2d_spec {
     int64_t band;               /* PADDED: most output rows of one transform; 0: the engine chooses */
 };
 
-enum lw_op_kind { LW_OP_OLS, LW_OP_CONV2D, LW_OP_SFFT };
+enum lw_op_kind { LW_OP_OLS, LW_OP_CONV2D, LW_OP_SFFT, LW_OP_ACCEL };
 
 struct lw_op_spec {
     enum lw_op_kind kind;

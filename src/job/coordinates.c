@@ -1,5 +1,7 @@
 #include "job/coordinates.h"
 
+#include "base/memory.h"
+
 #include <ctype.h>
 #include <stdio.h>
 
@@ -122,4 +124,24 @@ void lw_coordinates_images(const struct lw_job *job, const int64_t first[2], con
     lw_coordinates_set(job, (struct lw_steps){0}, product);
     for (int d = 0; d < 2; d++)
         count_elements(product, product->axis_dim + d, first[d], every, names[d]);
+}
+
+int lw_coordinates_read(struct lw_comm *comm, const struct lw_dataset_info *info, int dimension, double **values, char unit[32],
+                        struct lw_error *err)
+{
+    const int group = (int)(strlen(info->path) - strlen(lw_last_part(info->path)));
+    char path[2 * LW_MAX_PATH];
+    struct lw_dataset_info scale;
+    struct lw_error none;
+    snprintf(path, sizeof path, "%.*s%s", group, info->path, info->coordinates[dimension].name);
+    const int rc = lw_reader_read_numbers(comm, lw_name_of(info->file, path).text, 1, &scale, values, &none);
+    if (rc == LW_ESYSTEM)
+        *err = none;
+    else if (rc == LW_OK)
+        snprintf(unit, 32, "%.31s", scale.axis.unit);
+    if (rc || scale.type.is_complex || scale.dims[0] != info->dims[dimension]) {
+        lw_free(*values);
+        *values = NULL;
+    }
+    return rc == LW_ESYSTEM ? rc : LW_OK;
 }

@@ -27,3 +27,9 @@ void lw_coordinates_channels(const struct lw_coordinate *places, const struct lw
 
 /** Give one dimension a scale of places a constant distance apart; scale.kind is set here. */
 void lw_coordinates_place(struct lw_product *product, int dimension, struct lw_writer_scale scale);
+
+/** Read the scale from which a dimension of a dataset has its name, in the dataset's group: a real number for each element. Where
+ * no such scale can be read, *values stays NULL. LW_ESYSTEM. Collective.
+ * @param values  set; to be released with lw_free @param unit  set, unless *values stays NULL */
+int lw_coordinates_read(struct lw_comm *comm, const struct lw_dataset_info *info, int dimension, double **values, char unit[32],
+                        struct lw_error *err);

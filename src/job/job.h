@@ -5,9 +5,10 @@
  *                                                        op        what the engine computes         -> engine
  *                                                        products  datasets with their attributes   -> io/write
  *
- * A job has no loop over samples and calls neither MPI nor an engine: streamed runs (src/stream) and sparse runs (src/sparse) carry
- * it out. This folder also holds what jobs share: the chosen part of the input (selection.h), outputs and their type (choose.h),
- * peaks and noise (search.h), dimension scales (coordinates.h), metadata that the user supplies (hints.h). */
+ * A job has no loop over samples and calls neither MPI nor an engine: streamed runs (src/stream), sparse runs (src/sparse) and
+ * runs over whole channels (src/channels) carry it out. This folder also holds what jobs share: the chosen part of the input
+ * (selection.h), outputs and their type (choose.h), peaks and noise (search.h), dimension scales (coordinates.h), metadata that the
+ * user supplies (hints.h). */
 #pragma once
 
 #include "io/read/whole.h"
@@ -54,7 +55,7 @@ struct lw_search_request {
     enum lw_noise noise;
     int64_t most_peaks;         /* greatest number of peaks; more end the run */
     const char *mask;           /* mask of samples to leave out, "FILE:/dataset"; borrowed from the options; NULL: none */
-    const char *good_data;      /* conditions; other samples are masked (stream/search/mask.h); borrowed likewise; NULL: none */
+    const char *good_data;      /* conditions; other samples are masked (marks.h); borrowed likewise; NULL: none */
     int64_t lead, n_wanted;     /* peaks are reported at outputs lead .. lead + n_wanted - 1 and numbered from `lead`; the outputs
                                    around these, near the ends of a window, only serve as neighbours */
     double saturation;                  /* images: pixels of at least this value are saturated */
@@ -107,7 +108,7 @@ struct lw_whitening {
 struct lw_job {
     const struct lw_job_ops *ops;
     struct lw_op_spec op;
-    void *request;                      /* owned; struct lw_sfft_request, parameters of a sparse run; NULL: streamed */
+    void *request;                      /* owned; struct lw_sfft_request or lw_accel_request; NULL: the run is streamed */
     struct lw_view_spec view;           /* part of the input to read; the plan sets max_axis and max_channels */
     int64_t window_start, window_count; /* the window: samples that the user chose (--start and --count, or --from and --to); `view`
                                            also has the samples around it that outputs need */
@@ -154,6 +155,7 @@ struct lw_job {
 enum lw_way {
     LW_WAY_STREAMED,            /* all samples, in order, through slots (src/stream) */
     LW_WAY_SPARSE,              /* few samples, of the job's own choice (src/sparse) */
+    LW_WAY_CHANNELS,            /* all samples of a channel at a time (src/channels) */
 };
 
 struct lw_job_ops {

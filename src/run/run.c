@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include "channels/channels.h"
 #include "sparse/sparse.h"
 #include "stream/stream.h"
 
@@ -9,6 +10,7 @@ int lw_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_o
     switch (ops->way) {
     case LW_WAY_STREAMED: return lw_stream_run(comm, ops, options, command_line, err);
     case LW_WAY_SPARSE: return lw_sparse_run(comm, ops, options, command_line, err);
+    case LW_WAY_CHANNELS: return lw_channels_run(comm, ops, options, command_line, err);
     }
     return LW_ECONFIG;
 }
@@ -19,6 +21,7 @@ int lw_run_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct
     switch (ops->way) {
     case LW_WAY_STREAMED: return lw_stream_plan(comm, ops, options, planned, err);
     case LW_WAY_SPARSE: return lw_sparse_plan(comm, ops, options, planned, err);
+    case LW_WAY_CHANNELS: return lw_channels_plan(comm, ops, options, planned, err);
     }
     return LW_ECONFIG;
 }

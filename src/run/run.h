@@ -1,7 +1,8 @@
 /* run.h - runs or plans a job with one result. each.h does so for one result after the other (--each).
  *
  *     each.h  --input, --output of one result-->  run.h  --LW_WAY_STREAMED-->  stream/stream.h   all samples
- *                                                        --LW_WAY_SPARSE---->  sparse/sparse.h   few samples */
+ *                                                        --LW_WAY_SPARSE---->  sparse/sparse.h   few samples
+ *                                                        --LW_WAY_CHANNELS-->  channels/channels.h   whole channels, in turn */
 #pragma once
 
 #include "setup/planned.h"

@@ -14,6 +14,27 @@ void lw_plan_bytes_row(const char *name, int64_t bytes, const char *note)
     printf("%-16s%s%s\n", name, lw_bytes_text(bytes, size), note);
 }
 
+void lw_plan_total_row(const char *name, int64_t bytes, int64_t limit, const char *source)
+{
+    char note[256], text[24];
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(limit, text), source);
+    lw_plan_bytes_row(name, bytes, note);
+}
+
+int lw_plan_refuse(const struct lw_limits *limits, const char *who, int64_t host, int64_t device, const char *remedy,
+                   struct lw_error *err)
+{
+    char bytes[24], limit[24];
+    if (device > limits->device)
+        return lw_fail(err, LW_ECONFIG,
+                       "%s needs %s of GPU memory on each rank, the limit is %s (%s): allow more with "
+                       "--gpu-memory, free the GPU, let fewer ranks share it, give --engine cpu, or %s",
+                       who, lw_bytes_text(device, bytes), lw_bytes_text(limits->device, limit), limits->device_source, remedy);
+    return lw_fail(err, LW_ECONFIG, "%s needs %s of memory on each rank, the limit is %s (%s): allow more with --memory, run "
+                   "fewer ranks on a node, or %s", who, lw_bytes_text(host, bytes), lw_bytes_text(limits->host, limit),
+                   limits->host_source, remedy);
+}
+
 void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
 {
     const struct lw_job *const job = &setup->job;

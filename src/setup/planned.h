@@ -18,11 +18,17 @@ struct lw_planned {
 /* Assumed seconds until the launcher has started all ranks. */
 #define LW_PLAN_START_SECONDS 1.0
 
-/* Print rows of a plan, on rank 0: a name and a text; a name, bytes and a note; input, job, engine and algorithm.
+/* Print rows of a plan, on rank 0: a name and a text; a name, bytes and a note; bytes of a rank and their limit; input, job, engine
+ * and algorithm.
  * @param width  values in one sample of the input: 1, or the pixels of an image's row */
 void lw_plan_row(const char *name, const char *text);
 void lw_plan_bytes_row(const char *name, int64_t bytes, const char *note);
+void lw_plan_total_row(const char *name, int64_t bytes, int64_t limit, const char *source);
 void lw_plan_print_input(const struct lw_setup *setup, int64_t width);
 
 /** Print the time limit to request from Slurm for a run of `seconds`: twice the seconds plus two minutes, in minutes. */
 void lw_plan_print_slurm(double seconds);
+
+/** Refuse what needs more than the limits: LW_ECONFIG, with the remedies. @param host, device  bytes of a rank, with the base */
+int lw_plan_refuse(const struct lw_limits *limits, const char *who, int64_t host, int64_t device, const char *remedy,
+                   struct lw_error *err);

@@ -90,29 +90,13 @@ int64_t lw_sparse_device_bytes(const struct lw_sparse *run)
     return lw_max64(run->bytes.search_device, lw_sparse_fits_dense(run) ? run->bytes.dense_device : 0);
 }
 
-/* Refuse the run. @param phase, device  host and device bytes that `who` needs, one of the two more than the limit */
-static int refuse(const struct lw_sparse *run, const char *who, int64_t phase, int64_t device, const char *remedy,
-                  struct lw_error *err)
-{
-    char bytes[24], limit[24];
-    const struct lw_limits *const limits = &run->setup.limits;
-    if (device > limits->device)
-        return lw_fail(err, LW_ECONFIG,
-                       "%s needs %s of GPU memory on each rank, the limit is %s (%s): allow more with "
-                       "--gpu-memory, free the GPU, let fewer ranks share it, give --engine cpu, or %s",
-                       who, lw_bytes_text(device, bytes), lw_bytes_text(limits->device, limit), limits->device_source, remedy);
-    return lw_fail(err, LW_ECONFIG, "%s needs %s of memory on each rank, the limit is %s (%s): allow more with --memory, run "
-                   "fewer ranks on a node, or %s", who, lw_bytes_text(with(run, phase), bytes), lw_bytes_text(limits->host, limit),
-                   limits->host_source, remedy);
-}
-
 int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct lw_error *err)
 {
     const char *const remedy =
         run->method ? "accept the lines found with --fallback partial" : "choose a part of the signal with --count";
     char who[256];
     snprintf(who, sizeof who, "%s, and the dense transform", why);
-    return refuse(run, who, run->bytes.dense, run->bytes.dense_device, remedy, err);
+    return lw_plan_refuse(&run->setup.limits, who, with(run, run->bytes.dense), run->bytes.dense_device, remedy, err);
 }
 
 /* Choose to collect `group` channels at a time; set buffers, `block` and bytes for them. */
@@ -167,24 +151,18 @@ int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err)
     }
     if (fits(run, run->bytes.search, run->bytes.search_device))
         return LW_OK;
-    return refuse(run, run->method->who, run->bytes.search, run->bytes.search_device, run->method->remedy, err);
+    return lw_plan_refuse(&run->setup.limits, run->method->who, with(run, run->bytes.search), run->bytes.search_device,
+                          run->method->remedy, err);
 }
 
 /* ---- for the plan command -------------------------------------------------------------------------------------------- */
-
-static void print_total(const char *name, int64_t bytes, int64_t limit, const char *source)
-{
-    char note[256], text[24];
-    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(limit, text), source);
-    lw_plan_bytes_row(name, bytes, note);
-}
 
 void lw_sparse_memory_print(const struct lw_sparse *run)
 {
     const struct lw_limits *const limits = &run->setup.limits;
     const struct lw_sparse_bytes *const b = &run->bytes;
     char note[256];
-    print_total("host memory", lw_sparse_host_bytes(run), limits->host, limits->host_source);
+    lw_plan_total_row("host memory", lw_sparse_host_bytes(run), limits->host, limits->host_source);
     lw_plan_bytes_row("  base", limits->base, " resident before the first read");
     lw_plan_bytes_row("  files", b->files, "");
     lw_plan_bytes_row("  kept", b->kept, " lines, figures, buffers");
@@ -195,7 +173,7 @@ void lw_sparse_memory_print(const struct lw_sparse *run)
     lw_plan_bytes_row("  dense", b->dense, note);
     if (limits->device == 0)
         return;
-    print_total("device memory", lw_sparse_device_bytes(run), limits->device, limits->device_source);
+    lw_plan_total_row("device memory", lw_sparse_device_bytes(run), limits->device, limits->device_source);
     lw_plan_bytes_row("  search", b->search_device, "");
     lw_plan_bytes_row("  dense", b->dense_device, "");
 }

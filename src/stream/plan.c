@@ -525,17 +525,16 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     lw_plan_print_input(setup, plan->op.input_width);
     print_rounds(setup, plan);
     const struct lw_plan_bytes *const b = &plan->bytes;
-    char note[256], limit[24];
-    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
-    lw_plan_bytes_row("host memory", lw_plan_host_bytes(plan), note);
+    lw_plan_total_row("host memory", lw_plan_host_bytes(plan), plan->limits.host, plan->limits.host_source);
     lw_plan_bytes_row("  base", plan->limits.base, " resident before the first round");
     lw_plan_bytes_row("  files", b->files, "");
     lw_plan_bytes_row("  halo", b->halo, "");
     lw_plan_bytes_row("  engine", b->engine, "");
     lw_plan_bytes_row("  pinned", b->pinned, "");
     if (plan->limits.device > 0)
-        snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.device, limit), plan->limits.device_source);
-    lw_plan_bytes_row("device memory", b->device, plan->limits.device > 0 ? note : "");
+        lw_plan_total_row("device memory", b->device, plan->limits.device, plan->limits.device_source);
+    else
+        lw_plan_bytes_row("device memory", b->device, "");
     lw_plan_bytes_row("reads", plan->input_bytes, "");
     lw_plan_bytes_row("writes", plan->output_bytes, "");
     const struct lw_chunk_cost *const cost = &plan->chunk_cost;

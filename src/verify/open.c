@@ -185,6 +185,7 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
         *shape = shape_conv2d(job);
         break;
     case LW_OP_SFFT:
+    case LW_OP_ACCEL:
         return LW_OK;
     }
     shape->own = own;

@@ -243,3 +243,4 @@ int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product,
 int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
 int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
 int lw_verify_lines(struct lw_verify *verify, struct lw_error *err);
+int lw_verify_candidates(struct lw_verify *verify, struct lw_error *err);

@@ -4,6 +4,7 @@
 #include "base/proc.h"
 #include "io/journal/journal.h"
 #include "io/list.h"
+#include "job/candidate_rows.h"
 #include "options/words.h"
 
 #include <inttypes.h>
@@ -117,6 +118,8 @@ static int check_product(struct lw_verify *verify, int number, struct lw_error *
     const struct lw_product *const product = &verify->job.products[number];
     const char *const path = product->dataset.path;
     const bool is_measured = !product->mesh && (strcmp(path, "/psd") == 0 || strcmp(path, "/noise") == 0);
+    if (verify->job.op.kind == LW_OP_ACCEL)
+        return number == LW_ACCEL_CANDIDATES ? lw_verify_candidates(verify, err) : LW_OK;
     if (verify->job.op.kind == LW_OP_SFFT)
         return number == 0 ? lw_verify_lines(verify, err) : LW_OK;
     if (number >= verify->job.n_products && is_measured)

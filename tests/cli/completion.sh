@@ -39,14 +39,14 @@ touch folder/survey.h5 'folder/two words.h5' folder/plan.ini
 printf '# sfft\n  [sfft]\nsparsity = 3\n' >folder/job.ini
 
 # ---- words
-offers 'ols,conv2d,sfft,plan,synth,filters,run,info,plot,verify,help,--help,--version' ''
+offers 'ols,conv2d,sfft,accel,plan,synth,filters,run,info,plot,verify,help,--help,--version' ''
 offers 'conv2d' c
 offers 'plan,plot' pl
 offers 'survey.h5' plot s
 offers 'waterfall' plot survey.h5 --kind w
 offers '' banana
 offers '--help,--version' --
-offers 'ols,conv2d,sfft' synth ''
+offers 'ols,conv2d,sfft,accel' synth ''
 offers 'plan.ini' plan pl
 offers 'inner,job.ini,plan.ini,survey.h5,two words.h5' run ''
 offers 'survey.h5' info s
@@ -89,7 +89,7 @@ same_options() {
     [ -s choices ]
     verdict $? "no choices among the options of $*"
 }
-for words in ols conv2d sfft 'plan ols' 'plan conv2d' 'plan sfft' 'synth ols' 'synth conv2d' 'synth sfft' 'filters bandpass' \
+for words in ols conv2d sfft accel 'plan ols' 'plan conv2d' 'plan sfft' 'synth ols' 'synth conv2d' 'synth sfft' 'filters bandpass' \
     'filters boxcar' 'filters chirp' 'filters ricker' 'filters gaussian' 'filters lowpass' 'filters highpass' plot; do
     # shellcheck disable=SC2086  # a list of words
     same_options $words

@@ -54,13 +54,13 @@ printf '# sfft\n  [sfft]\nsparsity = 3\n' >folder/job.ini
 
 # ---- lines and the words to be offered after them: first by hand
 cat >expected <<'LINES'
-lapwing |--help,--version,conv2d,filters,help,info,ols,plan,plot,run,sfft,synth,verify
+lapwing |--help,--version,accel,conv2d,filters,help,info,ols,plan,plot,run,sfft,synth,verify
 lapwing c|conv2d
 lapwing banana |
 lapwing banana --|
-lapwing plan |conv2d,job.ini,ols,plan.ini,sfft,survey.h5
+lapwing plan |accel,conv2d,job.ini,ols,plan.ini,sfft,survey.h5
 lapwing run p|plan.ini
-lapwing synth |conv2d,ols,sfft
+lapwing synth |accel,conv2d,ols,sfft
 lapwing synth ols s|
 lapwing filters b|bandpass,beams,boxcar
 lapwing filters bandpass --rate 3 --ou|--output

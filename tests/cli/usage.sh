@@ -84,7 +84,7 @@ ok 0 ols --input x --bogus --help
 says '^Options of ols$'
 
 # ---- the manual pages have every option of --help, and groff accepts them
-for command in ols conv2d sfft 'synth ols' 'synth conv2d' 'filters bandpass' 'filters lowpass' 'filters highpass' 'filters boxcar' \
+for command in ols conv2d sfft accel 'synth ols' 'synth conv2d' 'filters bandpass' 'filters lowpass' 'filters highpass' 'filters boxcar' \
     'filters gaussian' 'filters ricker' 'filters chirp' plan run info plot verify help; do
     ok 0 help --man ${command%% *}
     cp out man

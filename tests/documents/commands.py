@@ -49,7 +49,7 @@ def prepare(folder, program, mpiexec, data):
     os.symlink(os.path.abspath(program), os.path.join(folder, "bin", "lapwing"))
     os.symlink(shutil.which(mpiexec) or mpiexec, os.path.join(folder, "bin", "mpirun"))
     os.symlink(sys.executable, os.path.join(folder, "bin", "python3"))
-    for name in ("ols.ini", "conv2d.ini", "sfft.ini"):
+    for name in ("ols.ini", "conv2d.ini", "sfft.ini", "accel.ini"):
         shutil.copy(os.path.join(ROOT, "jobs", name), folder)
     shutil.copytree(os.path.join(ROOT, "jobs", "examples"), os.path.join(folder, "examples"))
     os.symlink(os.path.join(ROOT, "jobs"), os.path.join(folder, "jobs"))

@@ -14,8 +14,8 @@ import sys
 import unicodedata
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-JOBS = ["ols", "conv2d", "sfft"]
-COMMANDS = JOBS + ["plan", "synth", "synth ols", "synth conv2d", "synth sfft", "filters", "filters bandpass", "filters lowpass",
+JOBS = ["ols", "conv2d", "sfft", "accel"]
+COMMANDS = JOBS + ["plan", "synth", "synth ols", "synth conv2d", "synth sfft", "synth accel", "filters", "filters bandpass", "filters lowpass",
                    "filters highpass", "filters boxcar", "filters gaussian", "filters ricker", "filters chirp",
                    "filters inspiral", "filters gaussian2d", "filters mexican-hat", "filters psf", "filters dispersion",
                    "filters beams", "filters cut", "run", "info", "plot", "verify", "help"]
@@ -24,7 +24,7 @@ SCREENS, COLUMNS, PAGE, WORDS, MEAN = 104, 80, {"filters": 560}, 30, 17
 
 # Words that src/README.md lists as not to be used, if they have no other meaning in help; and words that give a file or an option
 # a voice.
-SHUNNED = ["recording", "data stream", "filter sets?", "triggers?", "candidates?", "aborted", "cancelled", "says?", "said",
+SHUNNED = ["recording", "data stream", "filter sets?", "triggers?", "aborted", "cancelled", "says?", "said",
            "told"]
 PREPOSITIONS = {"of", "in", "on", "at", "to", "for", "from", "by", "with", "as", "into", "over", "under", "between", "before", "after",
                 "without", "within", "per", "than", "until", "about", "against", "through", "like"}

@@ -15,7 +15,7 @@ verdict $? "cmake --install: $(cat installed)"
 lapwing=$work/usr/bin/lapwing
 share=$work/usr/share
 
-for page in lapwing lapwing-ols lapwing-conv2d lapwing-sfft lapwing-filters lapwing-plan lapwing-synth lapwing-run lapwing-info \
+for page in lapwing lapwing-ols lapwing-conv2d lapwing-sfft lapwing-accel lapwing-filters lapwing-plan lapwing-synth lapwing-run lapwing-info \
     lapwing-plot lapwing-verify; do
     word=${page#lapwing}
     ok 0 help --man ${word#-}

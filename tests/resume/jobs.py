@@ -71,6 +71,7 @@ def jobs(path):
         "dense": [*sfft, "--algorithm", "dense"],
         "pieces": [*sfft, "--window", "16k", "--hop", "5000", "--fallback", "partial"],
         "sfft2": [*sfft, "--algorithm", "sfft2"],
+        "candidates": ["accel", "--input", path + ":/tones", "--axis", "1", "--sample-rate", "1000", "--zmax", "20", "--keep-spectrum"],
     }
 
 

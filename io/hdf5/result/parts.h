@@ -58,7 +58,7 @@ int64_t lw_patch_room(const struct lw_writer_spec *spec);
  *
  * Rank 0 calls both when everything else is in the file. */
 
-enum { LW_COLUMNS_TABLES = 8, LW_COLUMNS_MOST = 16 };
+enum { LW_COLUMNS_TABLES = 8, LW_COLUMNS_MOST = 24 };
 
 /* A table of the root group: a compound of more than two columns of 8 bytes. (Two columns would be a complex number.) */
 struct lw_column_table {

@@ -40,6 +40,7 @@ void lw_noise_plain_series(struct lw_noise_pass *pass)
         spec->conv2d.search = series;
         break;
     case LW_OP_SFFT:
+    case LW_OP_ACCEL:
         break;
     }
 }

@@ -1,0 +1,254 @@
+#include "channels/state.h"
+
+#include "accel/refine.h"
+#include "accel/sift.h"
+#include "base/integers.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define LIGHT_M_S 299792458.0
+
+/* ---- who searches what -------------------------------------------------------------------------------------------------- */
+
+int64_t lw_channels_index(const struct lw_channels *run, int64_t step)
+{
+    const int64_t left = run->n_todo - run->own * run->n_ranks;
+    if (step < run->own)
+        return run->own * run->rank + step;
+    return step < run->n_steps ? run->own * run->n_ranks + run->rank * left / run->n_ranks : -1;
+}
+
+static struct lw_channels_item *item_of(struct lw_channels *run, int64_t step) { return &run->items[step % run->n_items]; }
+
+/* Ranks of a team that search: each has at least a cell. */
+static int64_t active_ranks(const struct lw_accel_plan *plan, const struct lw_comm *team)
+{
+    return team ? lw_min64(lw_comm_size(team), lw_divide_up(plan->end - plan->begin, LW_ACCEL_CELL)) : 1;
+}
+
+/* First point of r of a rank of a team; cuts lie between cells. */
+static int64_t cut(const struct lw_accel_plan *plan, int64_t rank, int64_t n)
+{
+    const int64_t first = plan->begin / LW_ACCEL_CELL, cells = lw_divide_up(plan->end, LW_ACCEL_CELL) - first;
+    return lw_max64(plan->begin, lw_min64(plan->end, (first + cells * rank / n) * LW_ACCEL_CELL));
+}
+
+int lw_channels_begin(struct lw_channels *run, int64_t step, struct lw_error *err)
+{
+    const struct lw_accel_plan *const plan = &run->request->plan;
+    struct lw_channels_item *const item = item_of(run, step);
+    const struct lw_channels_series *const series = &run->series[run->at];
+    const int64_t index = lw_channels_index(run, step);
+    item->channel = index < 0 ? -1 : run->todo[index];
+    item->team = step >= run->own ? run->team : NULL;
+    item->hits.n = 0;
+    const int64_t n = active_ranks(plan, item->team), place = item->team ? lw_comm_rank(item->team) : 0;
+    item->is_active = index >= 0 && place < n;
+    if (!item->is_active)
+        return LW_OK;
+    run->searched_since = lw_now();
+    const int rc = lw_channels_ops(run)->begin(run->search, series->samples + (item->channel - series->channel) * plan->spec.n,
+                                               cut(plan, place, n), cut(plan, place + 1, n), err);
+    run->is_searching = rc == LW_OK;
+    return rc;
+}
+
+int lw_channels_wait(struct lw_channels *run, int64_t step, struct lw_error *err)
+{
+    struct lw_channels_item *const item = item_of(run, step);
+    if (!run->is_searching)
+        return LW_OK;
+    const int rc = lw_channels_ops(run)->wait(run->search, item->spectrum, &item->hits, err);
+    run->is_searching = false;
+    run->report.seconds[LW_CHANNELS_SEARCH] += lw_now() - run->searched_since;
+    return rc;
+}
+
+/* ---- from hits to rows ------------------------------------------------------------------------------------------------- */
+
+static int fail_many(const struct lw_channels *run, int64_t channel, const char *what, int64_t most, struct lw_error *err)
+{
+    const struct lw_range *const channels = &run->setup.job.view.channels;
+    return lw_fail(err, LW_EDATA, "channel %" PRId64 " has more than %" PRId64 " %s: raise --sigma, which is %.6g, or leave "
+                   "interference out with --zap", channels->begin + channel * channels->step, most, what,
+                   run->request->plan.spec.sigma);
+}
+
+/* Bring the hits of a team to all its ranks. All of the team return the same code. */
+static int share_hits(struct lw_channels *run, struct lw_channels_item *item, struct lw_error *err)
+{
+    struct lw_accel_hits *const hits = &item->hits;
+    const int64_t bytes = sizeof *hits->hits;
+    const int size = item->team ? lw_comm_size(item->team) : 1;
+    int64_t counts[size], edges[size + 1];
+    counts[0] = hits->n;
+    if (item->team)
+        lw_comm_gather_all(item->team, &hits->n, sizeof hits->n, counts);
+    edges[0] = 0;
+    for (int i = 0; i < size; i++)
+        edges[i + 1] = edges[i] + counts[i] * bytes;
+    if (edges[size] > hits->most * bytes)
+        return fail_many(run, item->channel, "hits", hits->most, err);
+    if (item->team) {
+        const int me = lw_comm_rank(item->team);
+        memmove((char *)hits->hits + edges[me], hits->hits, (size_t)(counts[me] * bytes));
+        lw_comm_share(item->team, hits->hits, edges);
+        hits->n = edges[size] / bytes;
+    }
+    return LW_OK;
+}
+
+static struct lw_accel_row row_of(const struct lw_channels *run, int64_t channel, const struct lw_accel_candidate *found)
+{
+    const struct lw_accel_request *const request = run->request;
+    const struct lw_range *const channels = &run->setup.job.view.channels;
+    const int64_t number = channels->begin + channel * channels->step;
+    const double t = request->seconds, frequency = (found->r - found->w / 24) / t;
+    return (struct lw_accel_row){
+        .channel = number, .dm = request->dms ? request->dms[number] : request->dm, .harmonics = found->harmonics,
+        .sigma = found->sigma, .power = found->power, .r = found->r, .z = found->z, .w = found->w, .frequency = frequency,
+        .frequency_derivative = found->z / (t * t), .period = 1 / frequency,
+        .acceleration = LIGHT_M_S * found->z / (t * t * frequency), .r_error = found->r_error, .z_error = found->z_error,
+        .w_error = found->w_error, .related = -1,
+    };
+}
+
+/* Refine this rank's share of a channel's hits. @param n_rows  set */
+static int refine(struct lw_channels *run, struct lw_channels_item *item, int64_t *n_rows, struct lw_error *err)
+{
+    const struct lw_accel_plan *const plan = &run->request->plan;
+    const int64_t step = active_ranks(plan, item->team), place = item->team ? lw_comm_rank(item->team) : 0;
+    int64_t n = item->hits.n;
+    int worst = lw_accel_thin(plan, item->hits.hits, &n, err);
+    const int64_t own = worst == LW_OK && item->is_active && n > place ? lw_divide_up(n - place, step) : 0;
+    if (own > LW_CHANNELS_MOST_KEPT)
+        return fail_many(run, item->channel, "candidates", LW_CHANNELS_MOST_KEPT * step, err);
+#pragma omp parallel for num_threads(run->n_threads) schedule(dynamic)
+    for (int64_t i = 0; i < own; i++) {
+        struct lw_error its;
+        const int rc = lw_accel_refine(plan, item->spectrum, &item->hits.hits[place + i * step], &run->candidates[i], &its);
+        if (rc) {
+#pragma omp critical
+            {
+                worst = rc;
+                *err = its;
+            }
+        }
+    }
+    for (int64_t i = 0; worst == LW_OK && i < own; i++)
+        run->rows[i] = row_of(run, item->channel, &run->candidates[i]);
+    *n_rows = own;
+    if (place == 0)             /* behind the rows of its own channel, unless other ranks have some: all come in one message */
+        run->rows[(*n_rows)++] = (struct lw_accel_row){.channel = item->channel};
+    return worst;
+}
+
+static int append(void *context, const void *rows, int64_t bytes, struct lw_error *err)
+{
+    struct lw_channels *const run = context;
+    const struct lw_accel_row *const row = rows;
+    const int64_t n = bytes / (int64_t)sizeof *row;
+    for (int64_t i = 0; i < n; i++)
+        if (row[i].harmonics == 0)
+            run->done[row[i].channel] = 1;
+    run->n_rows += n;
+    return lw_writer_append(run->result.writer, LW_ACCEL_CANDIDATES, rows, n, err);
+}
+
+static int write(struct lw_channels *run, const struct lw_channels_item *item, int64_t n_rows, struct lw_error *err)
+{
+    struct lw_comm *const comm = run->setup.comm;
+    const bool writes = item->channel >= 0 && (!item->team || lw_comm_rank(item->team) == 0);
+    const int64_t first[LW_MAX_DIMS] = {writes ? item->channel : 0}, count[LW_MAX_DIMS] = {writes, run->request->plan.n_bins};
+    int rc = lw_comm_bring(comm, run->rows, n_rows * (int64_t)sizeof *run->rows, run->received,
+                           LW_CHANNELS_MOST_SENT * (int64_t)sizeof *run->rows, append, run, err);
+    rc = lw_comm_agree(comm, rc, err);
+    if (rc || !run->request->keeps_spectrum)
+        return rc;
+    return lw_writer_write(run->result.writer, LW_ACCEL_SPECTRUM, first, count, item->spectrum, err);
+}
+
+int lw_channels_deliver(struct lw_channels *run, int64_t step, struct lw_error *err)
+{
+    struct lw_channels_item *const item = item_of(run, step);
+    int64_t n_rows = 0;
+    const double start = lw_now();
+    int rc = item->channel >= 0 ? share_hits(run, item, err) : LW_OK;
+    if (rc == LW_OK && item->channel >= 0)
+        rc = refine(run, item, &n_rows, err);
+    rc = lw_comm_agree(run->setup.comm, rc, err);
+    const double refined = lw_now();
+    if (rc == LW_OK && run->result.writer)
+        rc = write(run, item, n_rows, err);
+    run->report.seconds[LW_CHANNELS_REFINE] += refined - start;
+    run->report.seconds[LW_CHANNELS_WRITE] += lw_now() - refined;
+    return rc;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------------------- */
+
+/* Rows of candidates, the most significant first. */
+struct table {
+    struct lw_accel_row *rows;
+    int64_t n;
+};
+
+static int take_rows(void *context, const void *rows, int64_t n, struct lw_error *err)
+{
+    struct table *const table = context;
+    const struct lw_accel_row *const row = rows;
+    (void)err;
+    for (int64_t i = 0; i < n; i++)
+        if (row[i].harmonics > 0)
+            table->rows[table->n++] = row[i];
+    return LW_OK;
+}
+
+static int relate(struct table *table, struct lw_error *err)
+{
+    LW_FREED struct lw_accel_candidate *const candidates = lw_alloc_array(table->n, sizeof *candidates, "candidates", err);
+    LW_FREED struct lw_accel_relation *const relations = lw_alloc_array(table->n, sizeof *relations, "candidates", err);
+    if (!candidates || !relations)
+        return LW_ESYSTEM;
+    for (int64_t i = 0; i < table->n; i++) {
+        const struct lw_accel_row *const row = &table->rows[i];
+        candidates[i] = (struct lw_accel_candidate){
+            .harmonics = (int)row->harmonics, .sigma = row->sigma, .power = row->power, .r = row->r, .z = row->z, .w = row->w,
+            .r_error = row->r_error, .z_error = row->z_error, .w_error = row->w_error,
+        };
+    }
+    const int rc = lw_accel_relate(candidates, table->n, relations, err);
+    for (int64_t i = 0; rc == LW_OK && i < table->n; i++) {
+        const bool is_related = relations[i].to >= 0;
+        table->rows[i].related = is_related ? relations[i].to : -1;
+        table->rows[i].numerator = is_related ? relations[i].numerator : 0;
+        table->rows[i].denominator = is_related ? relations[i].denominator : 0;
+    }
+    return rc;
+}
+
+/* Do the work of lw_channels_finish on rank 0. */
+static int make_table(struct lw_channels *run, int64_t *n, struct lw_error *err)
+{
+    if (run->n_rows - run->setup.job.op.n_channels > LW_CHANNELS_MOST_ROWS)
+        return lw_fail(err, LW_EDATA, "there are %" PRId64 " candidates, more than %d: raise --sigma, which is %.6g",
+                       run->n_rows - run->setup.job.op.n_channels, LW_CHANNELS_MOST_ROWS, run->request->plan.spec.sigma);
+    LW_FREED struct lw_accel_row *const rows = lw_alloc_array(run->n_rows, sizeof *rows, "candidates", err);
+    struct table table = {.rows = rows};
+    int rc;
+    if (!rows)
+        return LW_ESYSTEM;
+    if ((rc = lw_writer_sift(run->result.writer, LW_ACCEL_CANDIDATES, take_rows, &table, err)) || (rc = relate(&table, err)))
+        return rc;
+    *n = table.n;
+    return lw_writer_append(run->result.writer, LW_ACCEL_CANDIDATES, rows, table.n, err);
+}
+
+int lw_channels_finish(struct lw_channels *run, int64_t *n, struct lw_error *err)
+{
+    *n = 0;
+    return lw_comm_agree(run->setup.comm, run->rank == 0 ? make_table(run, n, err) : LW_OK, err);
+}
