@@ -264,6 +264,9 @@ static int parse_files(struct lw_cli *cli, int argc, char **argv, struct lw_erro
     if (cli->action == LW_ACTION_INFO && n == 0 && lw_options_flag(cli->options, "job"))
         return lw_fail(err, LW_EUSAGE, "info --job: name the result whose job file is to be printed, as in 'lapwing info --job "
                        "RESULT.h5'");
+    if (cli->action == LW_ACTION_INFO && n == 0 && lw_options_given(cli->options, "write-accel"))
+        return lw_fail(err, LW_EUSAGE, "info --write-accel: name the table of candidates, as in 'lapwing info "
+                       "RESULT.h5:/candidates --write-accel PREFIX'");
     return cli->action == LW_ACTION_PLOT ? check_complete(cli, err) : LW_OK;
 }
 
@@ -476,6 +479,9 @@ static int execute_info(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
     const int rc = lw_hints_take(cli->options, &hints, err);
     if (rc)
         return rc;
+    if (lw_options_given(cli->options, "write-accel"))
+        return lw_comm_agree(comm, lw_comm_rank(comm) > 0 ? LW_OK :
+                             lw_candidates_write(cli->file, lw_options_text(cli->options, "write-accel"), err), err);
     return lw_options_flag(cli->options, "job") ? lw_info_job(comm, cli->file, err) : lw_info_file(comm, cli->file, &hints, err);
 }
 

@@ -63,6 +63,7 @@ const struct lw_command lw_commands[] = {
      .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\nlapwing info events.h5:/peaks\n"
                 "lapwing info capture.bin --format raw=int16be,64,time-slow,512 \\\n    --sample-rate 1kHz\n"
                 "lapwing info --job filtered.h5 > again.ini\n"
+                "lapwing info found.h5:/candidates\n"
                 "lapwing run again.ini --output again.h5"},
     {.name = "plot", .action = LW_ACTION_PLOT, .operands = "FILE[:/dataset] ... [options]",
      .takes_files = true,
@@ -236,6 +237,9 @@ const struct lw_option lw_plan_options[] = {
 const struct lw_option lw_info_options[] = {
     {.name = "job", .kind = LW_OPTION_FLAG,
      .help = "Print only the job file that makes a result again. It can be kept and run."},
+    {.name = "write-accel", .kind = LW_OPTION_FILE, .argument = "PREFIX",
+     .help = "Write a table of candidates of accel as lists that PRESTO's sifting reads: for each channel a file "
+             "PREFIX_DM12.30_ACCEL_200. The result must have been made with --keep-spectrum."},
     LW_OPTIONS_HINTS,
     {.name = NULL},
 };

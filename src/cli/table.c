@@ -137,5 +137,7 @@ int lw_table_print(const char *name, bool *is_table, struct lw_error *err)
     if (lw_notes_read(name, NULL, &t->notes, &ignored) == LW_OK)
         choose_columns(t);
     *is_table = t->n_columns > 0;
+    if (lw_candidates_are(&t->notes))
+        return lw_candidates_print(name, &t->notes, err);
     return *is_table ? print(t, name, err) : LW_OK;
 }
