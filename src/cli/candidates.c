@@ -210,7 +210,16 @@ static int put_harmonics(const struct list *list, int64_t i, int64_t number, con
     return LW_OK;
 }
 
-/* Write the list of the channel of row `first`, which is its first row. @param numbers  [n] work: numbers of rows in the list */
+/* Return whether a row is no harmonic, and in its channel no duplicate. accelsearch leaves such rows out, too. */
+static bool is_own(const struct list *list, int64_t i)
+{
+    const int64_t related = (int64_t)cell_of(list, i, RELATED);
+    return related < 0 || (cell_of(list, i, NUMERATOR) == cell_of(list, i, DENOMINATOR) &&
+                           cell_of(list, related, CHANNEL) != cell_of(list, i, CHANNEL));
+}
+
+/* Write the list of the channel of row `first`, which is its first row.
+ * @param numbers  [n] work: numbers of rows in the list, -1 for those left out */
 static int write_channel(struct list *list, const struct lw_notes *notes, const char *prefix, int64_t first, int64_t *numbers,
                          const struct spectra *spectra, struct lw_error *err)
 {
@@ -224,16 +233,15 @@ static int write_channel(struct list *list, const struct lw_notes *notes, const 
     if (!(list->out = fopen(name, "wx")))
         return lw_fail(err, LW_EIO, "cannot make '%.900s': %s", name, strerror(errno));
     put_head(list);
-    for (int64_t i = first; i < list->n; i++) {
-        const int64_t related = (int64_t)cell_of(list, i, RELATED);
-        if (cell_of(list, i, CHANNEL) != channel)
-            continue;
-        numbers[i] = ++n;
-        put_row(list, i, n, related >= 0 && cell_of(list, related, CHANNEL) == channel ? numbers[related] : 0);
-    }
+    for (int64_t i = first; i < list->n; i++)
+        if (cell_of(list, i, CHANNEL) == channel) {
+            numbers[i] = is_own(list, i) ? ++n : -1;
+            if (numbers[i] > 0)
+                put_row(list, i, n, 0);
+        }
     put_harmonics_head(list);
     for (int64_t i = first; i < list->n && rc == LW_OK; i++)
-        if (cell_of(list, i, CHANNEL) == channel)
+        if (cell_of(list, i, CHANNEL) == channel && numbers[i] > 0)
             rc = put_harmonics(list, i, numbers[i], spectra, err);
     fprintf(list->out, "\n\n %-38s =  %s\n %-38s =  %.0f\n %-38s =  %.15g\n %-38s =  %.12g\n", "Data file name without suffix",
             prefix, "Number of bins in the time series", lw_said_real(&notes->dataset, "transform_samples", 0),

@@ -226,8 +226,9 @@ def lists():
         table = file["candidates"][()]
         n_fft = int(file["candidates"].attrs["transform_samples"])
     for channel in set(table["channel"]):
-        rows = table[table["channel"] == channel]
-        found = read_list(f"list_DM{rows[0]['dm']:.2f}_ACCEL_{20}")
+        own = [row["related"] < 0 or (row["numerator"] == row["denominator"] and table["channel"][row["related"]] != channel) for row in table]
+        rows = table[(table["channel"] == channel) & own]
+        found = read_list(f"list_DM{10.5 + channel:.2f}_ACCEL_{20}")
         check(found["Number"] == n_fft and math.isclose(found["Width"], 1e-3), f"T: {found['Number']}, {found['Width']}")
         check(len(found) == len(rows) + 2, f"{len(found) - 2} candidates in the list of {len(rows)}")
         for number, row in enumerate(rows, 1):
