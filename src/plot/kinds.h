@@ -9,7 +9,7 @@
 /* The value of a kind is the index of its name among the choices of --kind. */
 enum lw_plot_kind {
     LW_PLOT_SERIES = 1, LW_PLOT_WATERFALL, LW_PLOT_IMAGE, LW_PLOT_SPECTRUM, LW_PLOT_PEAKS, LW_PLOT_FILTERS,
-    LW_PLOT_DETECTION,
+    LW_PLOT_DETECTION, LW_PLOT_FOLD,
 };
 
 /* A picture while it is made. */
@@ -164,3 +164,4 @@ int lw_plot_spectrum(struct lw_plot *plot, struct lw_error *err);
 int lw_plot_peaks(struct lw_plot *plot, struct lw_error *err);
 int lw_plot_filters(struct lw_plot *plot, struct lw_error *err);
 int lw_plot_detection(struct lw_plot *plot, struct lw_error *err);
+int lw_plot_fold(struct lw_plot *plot, struct lw_error *err);

@@ -19,11 +19,14 @@ const struct lw_option lw_plot_options[] = {
      .help = "Picture to make. Its ending chooses .png, .pdf, .svg, or .gp: gnuplot's own text with all data in it, to edit and "
              "to draw by 'gnuplot NAME.gp > NAME.png'. Default: FILE without its ending, the dataset's name, and .png."},
     LW_OPTION_OVERWRITE,
-    {.name = "kind", .kind = LW_OPTION_CHOICE, .choices = "auto|series|waterfall|image|spectrum|peaks|filters|detection",
+    {.name = "kind", .kind = LW_OPTION_CHOICE, .choices = "auto|series|waterfall|image|spectrum|peaks|filters|detection|fold",
      .fallback = "auto",
      .help = "What to draw. auto draws tables of sfft as spectrum, tables of peaks as peaks, and banks of filters as filters. It "
              "draws pixels as image, up to 8 channels of samples as series, and more as waterfall. detection draws the strongest "
-             "of a stack's peaks, from --from to --to: the channels around it, moved by their delays, and their mean."},
+             "of a stack's peaks, from --from to --to: the channels around it, moved by their delays, and their mean. A table of "
+             "candidates is drawn as fold: the series of the candidate of --row, averaged by its phase."},
+    {.name = "row", .kind = LW_OPTION_INT, .argument = "N", .fallback = "0", .minimum = 0, .maximum = 9e15,
+     .help = "Row of a table of candidates to draw. Row 0 is the most significant one."},
     {.name = "with-input", .kind = LW_OPTION_FLAG,
      .help = "Draw the input above the result. It is the part of the input that the result shows. Default: yes if that file is "
              "still there and has not changed; --with-input=no draws the result alone."},
@@ -139,14 +142,18 @@ static int choose_table(const struct lw_plot_subject *subject, enum lw_plot_kind
 {
     static const char *const spectrum[] = {"channel", "frequency", "magnitude", NULL};
     static const char *const peaks[] = {"index", "time", "filter", "channel", "snr", NULL};
+    static const char *const candidates[] = {"channel", "harmonics", "sigma", "r", "z", "w", NULL};
     static const char *const sources[] = {"image", "row", "column", "snr", NULL};
     if (lw_notes_have_columns(subject->notes, spectrum))
         *kind = LW_PLOT_SPECTRUM;
     else if (lw_notes_have_columns(subject->notes, peaks) || lw_notes_have_columns(subject->notes, sources))
         *kind = LW_PLOT_PEAKS;
+    else if (lw_notes_have_columns(subject->notes, candidates))
+        *kind = LW_PLOT_FOLD;
     else
         return lw_fail(err, LW_EDATA, "%.500s is a table with neither the columns of lines (channel, frequency, magnitude) nor "
-                       "those of peaks (channel, filter, index, time, snr; or image, row, column, snr)", subject->name);
+                       "those of peaks (channel, filter, index, time, snr; or image, row, column, snr) or of candidates (channel, "
+                       "harmonics, sigma, r, z, w)", subject->name);
     return LW_OK;
 }
 
@@ -179,12 +186,13 @@ static int settle_kind(struct lw_plot *plot, struct lw_error *err)
     if (rc)
         return rc;
     plot->kind = wanted > 0 ? (enum lw_plot_kind)wanted : suggested;
-    const bool is_detection = plot->kind == LW_PLOT_DETECTION, is_of_table = plot->kind == LW_PLOT_SPECTRUM ||
-                                                                             plot->kind == LW_PLOT_PEAKS || is_detection;
+    const bool is_detection = plot->kind == LW_PLOT_DETECTION, is_fold = plot->kind == LW_PLOT_FOLD;
+    const bool is_of_table = plot->kind == LW_PLOT_SPECTRUM || plot->kind == LW_PLOT_PEAKS || is_detection || is_fold;
     if (is_of_table != subject->is_table || (is_of_table && (is_detection ? LW_PLOT_PEAKS : plot->kind) != suggested))
         return lw_fail(err, LW_ECONFIG, "--kind %s: %.500s is %s", lw_options_text(plot->given, "kind"), subject->name,
-                       !subject->is_table ? "no table" : suggested == LW_PLOT_PEAKS ? "a table of peaks" : "a table of lines");
-    if (is_detection)
+                       !subject->is_table ? "no table" : suggested == LW_PLOT_PEAKS ? "a table of peaks" :
+                       suggested == LW_PLOT_FOLD ? "a table of candidates" : "a table of lines");
+    if (is_detection || is_fold)
         return open_input(plot, err);
     if ((subject->is_table && !subject->is_image) || plot->kind == LW_PLOT_FILTERS)
         return LW_OK;
@@ -201,7 +209,7 @@ static int draw(struct lw_plot *plot, struct lw_picture_file *file, struct lw_er
     static int (*const kinds[])(struct lw_plot *plot, struct lw_error *err) = {
         [LW_PLOT_SERIES] = lw_plot_series,     [LW_PLOT_WATERFALL] = lw_plot_waterfall, [LW_PLOT_IMAGE] = lw_plot_waterfall,
         [LW_PLOT_SPECTRUM] = lw_plot_spectrum, [LW_PLOT_PEAKS] = lw_plot_peaks,         [LW_PLOT_FILTERS] = lw_plot_filters,
-        [LW_PLOT_DETECTION] = lw_plot_detection,
+        [LW_PLOT_DETECTION] = lw_plot_detection, [LW_PLOT_FOLD] = lw_plot_fold,
     };
     const int rc = kinds[plot->kind](plot, err);
     if (rc)

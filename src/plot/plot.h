@@ -10,7 +10,7 @@
  *     subject.c     a dataset, the meaning of its dimensions, units
  *     gather.c      reads samples into a raster; raster.c: the raster itself
  *     kinds.c       steps that several kinds of pictures share
- *     series.c, waterfall.c, lines.c, peaks.c, responses.c    the kinds of pictures
+ *     series.c, waterfall.c, lines.c, peaks.c, detection.c, fold.c, responses.c   the kinds of pictures
  *     graticule.c   lines of the sky's coordinates
  *     script.c      gnuplot's text
  *     picture.c     gnuplot's process, and the picture's file */
