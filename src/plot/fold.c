@@ -51,8 +51,7 @@ static void add(struct fold *f, const double *samples, int64_t begin, int64_t co
 static int fold_series(struct fold *f, struct lw_error *err)
 {
     struct lw_plot_subject *const input = &f->plot->input;
-    const struct lw_input_map map = lw_plot_map_input(f->plot);
-    const int64_t channel = map.channels.begin + (int64_t)f->row[CHANNEL] * map.channels.step;
+    const int64_t channel = (int64_t)f->row[CHANNEL];
     LW_FREED double *const block = lw_alloc_array(BLOCK, sizeof *block, "samples", err);
     int rc = block ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK && (f->first + f->n > input->n_x || channel >= input->n_y))

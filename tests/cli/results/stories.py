@@ -1,4 +1,4 @@
-"""The work of five users, from their file to what they look for, by the commands and the job files of jobs/examples. Python only
+"""The work of six users, from their file to what they look for, by the commands and the job files of jobs/examples. Python only
 makes data and checks the findings.
 
     stories.py LAPWING MPIEXEC [FOLDER with real data]
@@ -259,6 +259,42 @@ def crab():
         check(np.allclose(sigma[2, :4], wanted, rtol=0.1), f"{name}: noise {sigma[2, :4]}, numpy {wanted}")
 
 
+def binary_pulsar():
+    """Three commands, as in the head of binary-pulsars.ini: a pulsar in a binary in the noise of a telescope, or of numpy. Its frequency
+    and drift are those of the phase that add-pulsar.py gives it, and all else above 6 sigma is related to it."""
+    name, height = data_path("parkes_8bit_1.fil"), 0.05
+    if not has("parkes_8bit_1.fil"):
+        name, height = "still.fil", 0.1
+        write_fil(name, np.clip(np.rint(random.normal(128, 20, (4096, 256))), 0, 255).astype(np.uint8))
+    subprocess.run([sys.executable, os.path.join(EXAMPLES, "add-pulsar.py"), name, "survey.fil", "150", "0.025", "500000", str(height)],
+                   check=True)
+    lapwing(1, "filters", "dispersion", "--for", "survey.fil", "--dm", "145:155", "--dm-tolerance", "1.25", "--output", "survey-dm.h5")
+    lapwing(2, "ols", "--input", "survey.fil", "--beams", "survey-dm.h5:/delays", "--boxcar", 1, "--mode", "valid", "--output", "trials.h5")
+    example("binary-pulsars.ini")
+    with h5py.File("trials.h5") as file, h5py.File("pulsars.h5") as found:
+        rate, n, table = file["filtered"].attrs["sample_rate_hz"], file["filtered"].shape[1], found["candidates"][()]
+        seconds = found["candidates"].attrs["seconds"]
+    middle, turn = 8 - seconds / 2, 2 * np.pi / 320         # the observation's middle lies so many seconds behind that of the series
+    wanted = 40 * (1 - 500000 / 299792458 / turn * np.sin(turn * middle))
+    row = table[0]
+    check(n / rate > 13 and abs(row["dm"] - 150) < 1.5 and row["harmonics"] == 8, f"the pulsar: {row}")
+    check(abs(row["frequency"] - wanted) < 0.02 / seconds and abs(row["acceleration"] / 500000 - 1) < 0.01, f"frequency {row['frequency']}, "
+          f"not {wanted}, or acceleration {row['acceleration']}")
+    others = [other for other in table[1:] if other["sigma"] > 6 and other["related"] != 0]
+    check(row["related"] == -1 and not others, f"what is not the pulsar: {others}")
+    for name in ("frequency_derivative", "period"):
+        wanted = {"frequency_derivative": row["z"] / seconds ** 2, "period": 1 / row["frequency"]}[name]
+        check(abs(row[name] / wanted - 1) < 1e-9, f"{name} {row[name]}, not {wanted}")
+    drawn("pulsars.h5:/candidates")
+    with open("picture.gp") as file:
+        blocks = re.findall(r"^\$data\d+ << EOD\n(.*?)^EOD$", file.read(), re.M | re.S)
+    profile = np.array([line.split() for line in blocks[0].splitlines()], float)[:64, 1]
+    power = np.array([line.split() for line in blocks[2].splitlines()], float)
+    check(len(blocks) == 3 and (profile > profile.max() / 2).sum() in range(2, 8), f"the folded profile: {profile}")
+    check(power.shape == (61, 61) and np.hypot(*(np.array(np.unravel_index(power.argmax(), power.shape)) - 30)) < 3,
+          "the map of powers does not have its maximum in the middle")
+
+
 # ---- an image ---------------------------------------------------------------------------------------------------------------
 
 def gaussian(fwhm, size):
@@ -327,6 +363,7 @@ with tempfile.TemporaryDirectory() as work:
     telescope()
     bursts()
     crab()
+    binary_pulsar()
     stars()
     galaxy()
     os.chdir("/")
