@@ -59,7 +59,7 @@ struct clip {
     lw_piece_fn *work;          /* work that threads share: pieces of it, and those that a thread takes at a time */
     int64_t n_work, n_each;
     int64_t bins;               /* bins of a histogram, lw_spread_bins */
-    int64_t work_length;        /* of a thread's `work`: enough for a histogram, and for the pieces' sigmas of a pair */
+    int64_t work_length;        /* length of a thread's `work`: enough for a histogram, and for the pieces' sigmas of a pair */
 
     /* Members for the group of channels that is being measured. */
     uint32_t *counts;           /* owned; [channels][filters][bins] */
