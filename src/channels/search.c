@@ -116,7 +116,8 @@ static struct lw_accel_row row_of(const struct lw_channels *run, int64_t channel
     };
 }
 
-/* Refine this rank's share of a channel's hits. @param n_rows  set */
+/* Refine this rank's share of a channel's hits. An exact sum may be less significant than its hit, whose harmonics are at those
+ * points of the grid that suit noise best; below --sigma it is no candidate. @param n_rows  set */
 static int refine(struct lw_channels *run, struct lw_channels_item *item, int64_t *n_rows, struct lw_error *err)
 {
     const struct lw_accel_plan *const plan = &run->request->plan;
@@ -138,9 +139,10 @@ static int refine(struct lw_channels *run, struct lw_channels_item *item, int64_
             }
         }
     }
+    *n_rows = 0;
     for (int64_t i = 0; worst == LW_OK && i < own; i++)
-        run->rows[i] = row_of(run, item->channel, &run->candidates[i]);
-    *n_rows = own;
+        if (run->candidates[i].sigma >= plan->spec.sigma)
+            run->rows[(*n_rows)++] = row_of(run, item->channel, &run->candidates[i]);
     if (place == 0)             /* behind the rows of its own channel, unless other ranks have some: all come in one message */
         run->rows[(*n_rows)++] = (struct lw_accel_row){.channel = item->channel};
     return worst;
@@ -155,6 +157,9 @@ static int append(void *context, const void *rows, int64_t bytes, struct lw_erro
         if (row[i].harmonics == 0)
             run->done[row[i].channel] = 1;
     run->n_rows += n;
+    if (run->n_rows - run->setup.job.op.n_channels > LW_CHANNELS_MOST_ROWS)
+        return lw_fail(err, LW_EDATA, "there are more than %d candidates in the channels that are done: raise --sigma, which is "
+                       "%.6g", LW_CHANNELS_MOST_ROWS, run->request->plan.spec.sigma);
     return lw_writer_append(run->result.writer, LW_ACCEL_CANDIDATES, rows, n, err);
 }
 
@@ -233,9 +238,6 @@ static int relate(struct table *table, struct lw_error *err)
 /* Do the work of lw_channels_finish on rank 0. */
 static int make_table(struct lw_channels *run, int64_t *n, struct lw_error *err)
 {
-    if (run->n_rows - run->setup.job.op.n_channels > LW_CHANNELS_MOST_ROWS)
-        return lw_fail(err, LW_EDATA, "there are %" PRId64 " candidates, more than %d: raise --sigma, which is %.6g",
-                       run->n_rows - run->setup.job.op.n_channels, LW_CHANNELS_MOST_ROWS, run->request->plan.spec.sigma);
     LW_FREED struct lw_accel_row *const rows = lw_alloc_array(run->n_rows, sizeof *rows, "candidates", err);
     struct table table = {.rows = rows};
     int rc;

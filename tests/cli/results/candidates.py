@@ -143,7 +143,8 @@ def compare(name, table, spectrum, raw, truth):
         for w, z, r in np.argwhere(total >= limit + SLACK)[:300]:
             point = {"r": r / 2, "z": zs[z], "w": ws[w]}
             n_points += 1
-            check(any(explains(row, int(row["harmonics"]), H, point) for row in rows),
+            exact = sum(power(x, h * point["r"] / H, h * point["z"] / H, h * point["w"] / H) for h in range(1, H + 1))
+            check(exact < limit + SLACK or any(explains(row, int(row["harmonics"]), H, point) for row in rows),
                   f"{name}: no row explains {total[w, z, r]} (limit {limit}) of {H} harmonics at {point}")
         for row in rows:
             if int(row["harmonics"]) == H:
@@ -185,6 +186,7 @@ def searched(n, truths, options, n_fft):
         table = file["candidates"]
         check(all(row["dm"] == 10.5 + row["channel"] for row in table[()]), f"dispersion measures: {table[()]}")
         check(np.all(np.diff(table["sigma"]) <= 0), "the table is not sorted")
+        check(table["sigma"].min() >= table.attrs["least_sigma"], f"a candidate of sigma {table['sigma'].min()}")
         check(int(table.attrs["transform_samples"]) == n_fft, f"the transform has {table.attrs['transform_samples']} samples")
         for i, truth in enumerate(truths):
             x = np.asarray(rows[i], "<f4").astype(float)
