@@ -44,7 +44,7 @@ def main():
         print("|---|---|---|---|---|")
         for harmonics, w_max in ((1, 0), (8, 0), *(((1, 200),) if given.jerk else ())):
             options = ["-zmax", "200", "-numharm", str(harmonics)] + (["-wmax", str(w_max)] if w_max else [])
-            words = ["--zmax", 200, "--numharm", harmonics, "--threads", 1] + (["--wmax", w_max] if w_max else [])
+            words = ["--zmax", 200, "--numharm", harmonics, "--threads", 1, "--engine", "cpu"] + (["--wmax", w_max] if w_max else [])
             ways = {
                 "lapwing": lambda: lapwing(given.lapwing, stem + ".dat", words, out, given.core),
                 "accelsearch": lambda: accelsearch(given.accelsearch, stem, options, given.core, ending),
