@@ -31,8 +31,8 @@ struct lw_cpu_piece lw_cpu_piece_of(const struct lw_accel_plan *plan, int64_t be
             .begin = lw_accel_sub_r(begin, k, H) / 2 * 2, .end = lw_round_up(lw_accel_sub_r(end - 1, k, H) + 1, 2),
             .dz = lw_accel_sub_z(plan->n_z / 2, k, H), .dw = lw_accel_sub_z(plan->n_w / 2, k, H),
         };
-        struct lw_cpu_strip *const last = &piece.strips[piece.n_strips - 1];
-        if (piece.n_strips > 0 && next.begin <= last->end) {
+        struct lw_cpu_strip *const last = piece.n_strips > 0 ? &piece.strips[piece.n_strips - 1] : NULL;
+        if (last && next.begin <= last->end) {
             *last = (struct lw_cpu_strip){.begin = last->begin, .end = next.end, .dz = next.dz, .dw = next.dw};
         } else {
             piece.strips[piece.n_strips++] = next;
