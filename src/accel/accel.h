@@ -35,7 +35,7 @@ LW_C_BEGIN
 #define LW_ACCEL_LEAST_SAMPLES (INT64_C(1) << 12)
 #define LW_ACCEL_MOST_SAMPLES (INT64_C(1) << 28)
 
-/* What is searched. */
+/* Parameters of a search. */
 struct lw_accel_spec {
     int64_t n, n_fft;               /* samples of a series, and of its transform; n_fft is even and at least n */
     int n_stages;                   /* sums of 1, 2, .. 2^(n_stages - 1) harmonics */

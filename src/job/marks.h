@@ -10,7 +10,7 @@
 
 #include "job/job.h"
 
-/* What has a mark: a sample of the axis; a channel; a sample of a channel. */
+/* Things that have a mark: a sample of the axis; a channel; a sample of a channel. */
 enum lw_marks_shape { LW_MARKS_BY_SAMPLE, LW_MARKS_BY_CHANNEL, LW_MARKS_BY_BOTH };
 
 /* All members are zero without marks. */
