@@ -1,5 +1,6 @@
 /* accel.c - `lapwing synth accel`: write trials of dispersion with a pulsed signal whose frequency drifts, in white noise. The
  * closer a channel's trial is to the pulsar's, the stronger is its pulse. A sample depends on the seed and its place only. */
+#include "accel/accel.h"
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -48,7 +49,7 @@ struct synth {
 static float sample(const struct synth *synth, int64_t channel, int64_t i)
 {
     const double u = (double)i / (double)synth->series.n_samples;
-    const double turns = synth->r * u + synth->z * (u * u - u) / 2 + synth->w * (u * u * u / 6 - u * u / 4 + u / 12);
+    const double turns = lw_accel_turns(synth->r, synth->z, synth->w, u);
     const double from = (turns - rint(turns)) / synth->width, off = (double)(channel - synth->series.n_channels / 2);
     double noise;
     lw_noise_normals(lw_noise_bits(synth->seed, (uint64_t)channel), (uint64_t)i, &noise, NULL);

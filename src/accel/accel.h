@@ -33,6 +33,7 @@ LW_C_BEGIN
 #define LW_ACCEL_MOST_STAGES 5      /* 1, 2, 4, 8, 16 harmonics */
 #define LW_ACCEL_CELL 16            /* points of r in a cell; of each cell and stage only the largest sum can be a hit */
 #define LW_ACCEL_LEAST_SAMPLES (INT64_C(1) << 12)
+#define LW_ACCEL_LIGHT_M_S 299792458.0
 #define LW_ACCEL_MOST_SAMPLES (INT64_C(1) << 28)
 
 /* Parameters of a search. */
@@ -69,6 +70,12 @@ int64_t lw_accel_good_length(int64_t n);
 /** Return z and w of an index of the grid. */
 static inline double lw_accel_z(const struct lw_accel_plan *plan, int z) { return (double)(z - plan->n_z / 2) * LW_ACCEL_Z_STEP; }
 static inline double lw_accel_w(const struct lw_accel_plan *plan, int w) { return (double)(w - plan->n_w / 2) * LW_ACCEL_W_STEP; }
+
+/* Return the phase of a signal at u, in turns. */
+static inline double lw_accel_turns(double r, double z, double w, double u)
+{
+    return r * u + z * (u * u - u) / 2 + w * (u * u * u / 6 - u * u / 4 + u / 12);
+}
 
 /* The point of the grid for harmonic k of H, where the highest harmonic is at point j of r, and at distance d from the middle of z
  * or w. Points halfway between two are rounded up in r, and away from 0 in z and w. */

@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#define LIGHT_M_S 299792458.0
-
 /* ---- who searches what -------------------------------------------------------------------------------------------------- */
 
 int64_t lw_channels_index(const struct lw_channels *run, int64_t step)
@@ -111,7 +109,7 @@ static struct lw_accel_row row_of(const struct lw_channels *run, int64_t channel
         .channel = number, .dm = request->dms ? request->dms[number] : request->dm, .harmonics = found->harmonics,
         .sigma = found->sigma, .power = found->power, .r = found->r, .z = found->z, .w = found->w, .frequency = frequency,
         .frequency_derivative = found->z / (t * t), .period = 1 / frequency,
-        .acceleration = LIGHT_M_S * found->z / (t * t * frequency), .r_error = found->r_error, .z_error = found->z_error,
+        .acceleration = LW_ACCEL_LIGHT_M_S * found->z / (t * t * frequency), .r_error = found->r_error, .z_error = found->z_error,
         .w_error = found->w_error, .related = -1,
     };
 }

@@ -82,7 +82,7 @@ static void put_head(const struct list *list)
 static void put_row(const struct list *list, int64_t i, int64_t number, int64_t stronger)
 {
     const double t = list->seconds, f = cell_of(list, i, FREQUENCY), r_error = cell_of(list, i, R_ERROR);
-    const double z_error = cell_of(list, i, Z_ERROR), slope = 1 / (t * t), to_speed = 299792458.0 * slope / f;
+    const double z_error = cell_of(list, i, Z_ERROR), slope = 1 / (t * t), to_speed = LW_ACCEL_LIGHT_M_S * slope / f;
     const bool is_one = cell_of(list, i, HARMONICS) == 1;
     char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
     snprintf(a, CELL, "%.2f", is_one ? cell_of(list, i, POWER) : NAN);

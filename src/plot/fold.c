@@ -7,6 +7,7 @@
  * The phase at u = t / T is r u + z (u^2 - u) / 2 + w (u^3 / 6 - u^2 / 4 + u / 12) (accel/accel.h). */
 #include "plot/kinds.h"
 
+#include "accel/accel.h"
 #include "base/integers.h"
 #include "base/memory.h"
 
@@ -28,17 +29,12 @@ struct fold {
     int64_t (*counts)[BINS];            /* owned */
 };
 
-static double phase_of(const struct fold *f, double u)
-{
-    return f->row[R] * u + f->row[Z] * (u * u - u) / 2 + f->row[W] * (u * u * u / 6 - u * u / 4 + u / 12);
-}
-
 /* Add samples [begin, begin + count) of the series. */
 static void add(struct fold *f, const double *samples, int64_t begin, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         const int64_t sample = begin + i, part = sample * PARTS / f->n;
-        const double phase = phase_of(f, (double)sample / (double)f->n_fft);
+        const double phase = lw_accel_turns(f->row[R], f->row[Z], f->row[W], (double)sample / (double)f->n_fft);
         const int bin = (int)((phase - floor(phase)) * BINS) % BINS;
         if (isfinite(samples[i])) {
             f->sums[part][bin] += samples[i];
