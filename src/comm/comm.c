@@ -4,6 +4,7 @@
 #include "base/pool.h"
 #include "comm/raw.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 struct lw_comm {
     MPI_Comm world;             /* a duplicate of MPI_COMM_WORLD */
     MPI_Comm notices;           /* a second duplicate, for messages that may come at any time */
+    bool is_model;              /* one process stands for all ranks; `world` and `notices` are MPI_COMM_NULL */
     bool has_told;              /* this rank has asked all others to leave their work */
     int rank, size;
     int node_rank, node_size;
@@ -252,6 +254,26 @@ void lw_comm_stop(struct lw_comm *comm)
     MPI_Finalize();
 }
 
+int lw_comm_model(const struct lw_comm *real, int n_ranks, int ranks_per_node, struct lw_comm **out, struct lw_error *err)
+{
+    struct lw_comm *const comm = *out = lw_alloc(sizeof *comm, "a communicator", err);
+    if (!comm)
+        return LW_ESYSTEM;
+    *comm = *real;
+    comm->world = comm->notices = MPI_COMM_NULL;
+    comm->is_model = true;
+    comm->rank = comm->node_rank = 0;
+    comm->size = n_ranks;
+    comm->node_size = ranks_per_node;
+    return LW_OK;
+}
+
+void lw_comm_forget(struct lw_comm *model)
+{
+    assert(!model || model->is_model);
+    lw_free(model);
+}
+
 MPI_Comm lw_comm_mpi(const struct lw_comm *comm) { return comm->world; }
 int lw_comm_rank(const struct lw_comm *comm) { return comm->rank; }
 int lw_comm_size(const struct lw_comm *comm) { return comm->size; }
@@ -260,9 +282,15 @@ int lw_comm_node_size(const struct lw_comm *comm) { return comm->node_size; }
 const char *lw_comm_host(const struct lw_comm *comm) { return comm->host; }
 const char *lw_comm_library(const struct lw_comm *comm) { return comm->library; }
 
+int64_t lw_comm_nodes(struct lw_comm *comm)
+{
+    return comm->is_model ? (comm->size + comm->node_size - 1) / comm->node_size : lw_comm_sum(comm, comm->node_rank == 0);
+}
+
 int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
 {
-    const int first = least_of_all(comm, code == LW_OK ? comm->size : comm->rank);
+    const int failed = code == LW_OK ? comm->size : comm->rank;
+    const int first = comm->is_model ? failed : least_of_all(comm, failed);
     if (first == comm->size)
         return LW_OK;
     if (first == comm->rank)
@@ -271,7 +299,8 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
         err->rank = comm->rank;
         memcpy(err->host, comm->host, sizeof err->host);
     }
-    MPI_Bcast(err, (int)sizeof *err, MPI_BYTE, first, comm->world);
+    if (!comm->is_model)
+        MPI_Bcast(err, (int)sizeof *err, MPI_BYTE, first, comm->world);
     return err->code;
 }
 
@@ -293,6 +322,8 @@ int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struc
     enum { PART = 256 };
     const int64_t length = (int64_t)strlen(text);
     int64_t end = length + 1;       /* bytes of rank 0's text, final zero included, after the broadcast */
+    if (comm->is_model)
+        return LW_OK;
     lw_comm_broadcast(comm, &end, sizeof end);
     int rc = LW_OK;
     for (int64_t first = 0; first < end; first += PART) {
@@ -319,7 +350,11 @@ static void broadcast_from(struct lw_comm *comm, int root, void *data, int64_t b
     }
 }
 
-void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes) { broadcast_from(comm, 0, data, bytes); }
+void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes)
+{
+    if (!comm->is_model)
+        broadcast_from(comm, 0, data, bytes);
+}
 
 int lw_comm_join_team(struct lw_comm *comm, int number, struct lw_comm **out, struct lw_error *err)
 {
@@ -352,34 +387,52 @@ void lw_comm_share(struct lw_comm *comm, void *data, const int64_t *edges)
 
 static int64_t reduce(struct lw_comm *comm, int64_t value, MPI_Op op)
 {
-    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, op, comm->world);
+    if (!comm->is_model)
+        MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, op, comm->world);
     return value;
 }
 
 int64_t lw_comm_min(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_MIN); }
 int64_t lw_comm_max(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_MAX); }
-int64_t lw_comm_sum(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_SUM); }
+int64_t lw_comm_sum(struct lw_comm *comm, int64_t value)
+{
+    return comm->is_model ? comm->size * value : reduce(comm, value, MPI_SUM);
+}
 int64_t lw_comm_or(struct lw_comm *comm, int64_t bits) { return reduce(comm, bits, MPI_BOR); }
 
 void lw_comm_barrier(struct lw_comm *comm)
 {
-    MPI_Barrier(comm->world);
+    if (!comm->is_model)
+        MPI_Barrier(comm->world);
+}
+
+/* Give a model's gathered bytes: every rank has the same. */
+static void repeat(const struct lw_comm *comm, const void *mine, int64_t bytes, void *all)
+{
+    for (int rank = 0; rank < comm->size; rank++)
+        memcpy((char *)all + rank * bytes, mine, (size_t)bytes);
 }
 
 void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double *all)
 {
-    MPI_Gather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, 0, comm->world);
+    if (comm->is_model)
+        repeat(comm, mine, count * (int64_t)sizeof *mine, all);
+    else
+        MPI_Gather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, 0, comm->world);
 }
 
 void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void *all)
 {
-    MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm->world);
+    if (comm->is_model)
+        repeat(comm, mine, bytes, all);
+    else
+        MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm->world);
 }
 
 void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root)
 {
     const int64_t most = LW_COLLECT_BYTES / (int64_t)sizeof *values;
-    for (int64_t first = 0; first < count; first += most) {
+    for (int64_t first = 0; first < count && !comm->is_model; first += most) {
         const int part = (int)(count - first < most ? count - first : most);
         if (comm->rank == root)
             MPI_Reduce(MPI_IN_PLACE, values + first, part, MPI_DOUBLE, MPI_SUM, root, comm->world);

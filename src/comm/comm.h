@@ -21,10 +21,18 @@ struct lw_comm *lw_comm_start(int *argc, char ***argv);
 /** Free the duplicate and MPI_Finalize. Collective. */
 void lw_comm_stop(struct lw_comm *comm);
 
+/** Make a communicator of this process alone that stands for n equal ranks, of which it is rank 0: for plans of machines that are
+ * not here. Its collectives send nothing and return what n equal ranks would get; lw_comm_collect leaves rank 0's values.
+ * lw_comm_join_team, lw_comm_share and lw_comm_bring are not for models. LW_ESYSTEM.
+ * @param real  gives the names of host and library */
+int lw_comm_model(const struct lw_comm *real, int n_ranks, int ranks_per_node, struct lw_comm **out, struct lw_error *err);
+void lw_comm_forget(struct lw_comm *model);                 /* NULL is legal */
+
 int lw_comm_rank(const struct lw_comm *comm);
 int lw_comm_size(const struct lw_comm *comm);
 int lw_comm_node_rank(const struct lw_comm *comm);          /* this rank's number among those of its node */
 int lw_comm_node_size(const struct lw_comm *comm);          /* ranks on this node */
+int64_t lw_comm_nodes(struct lw_comm *comm);                /* Collective. */
 const char *lw_comm_host(const struct lw_comm *comm);
 const char *lw_comm_library(const struct lw_comm *comm);    /* "Open MPI 4.1.4" */
 

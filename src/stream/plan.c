@@ -454,7 +454,7 @@ int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct l
     if (rc)
         return rc;
     const int64_t own = lw_choice_workers(comm, engine), workers = lw_comm_sum(comm, own);
-    const int64_t ranks = lw_comm_size(comm), nodes = lw_comm_sum(comm, lw_comm_node_rank(comm) == 0);
+    const int64_t ranks = lw_comm_size(comm), nodes = lw_comm_nodes(comm);
     const int64_t parts = parts_of(&plan, job->n_outputs, job->op.n_channels);
     const double share = plan.op.input_width > 1 ? 1 : busy_share(parts, workers);
     *model = (struct lw_run_model){

@@ -53,8 +53,37 @@ static void check_collectives(struct lw_comm *comm)
     lw_comm_gather(comm, mine, 2, all);
     for (int r = 0; rank == 0 && r < size; r++)
         CHECK(all[2 * r] == r && all[2 * r + 1] == 10.0 * r, "gathered from %d", r);
+    CHECK(lw_comm_nodes(comm) == 1, "%d nodes", (int)lw_comm_nodes(comm));
     CHECK(lw_comm_node_size(comm) == size && lw_comm_node_rank(comm) == rank, "the node's size or rank is wrong");
     CHECK(strlen(lw_comm_library(comm)) > 4, "library '%s'", lw_comm_library(comm));
+}
+
+/* A model of 5 ranks, 2 of them on a node, on each rank alone: no collective of it may wait for another rank. */
+static void check_model(const struct lw_comm *comm)
+{
+    struct lw_error err = {0};
+    struct lw_comm *model = NULL;
+    if (lw_comm_rank(comm) % 2 == 1)
+        return;
+    CHECK(lw_comm_model(comm, 5, 2, &model, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_comm_size(model) == 5 && lw_comm_rank(model) == 0, "%d of %d", lw_comm_rank(model), lw_comm_size(model));
+    CHECK(lw_comm_node_size(model) == 2 && lw_comm_node_rank(model) == 0 && lw_comm_nodes(model) == 3, "nodes of a model");
+    CHECK(lw_comm_sum(model, 7) == 35 && lw_comm_min(model, 7) == 7 && lw_comm_max(model, -7) == -7, "sum or limits of a model");
+    CHECK(lw_comm_or(model, 6) == 6, "bits of a model");
+    const double mine[2] = {1, 2};
+    double all[10] = {0}, again[10] = {0};
+    lw_comm_gather(model, mine, 2, all);
+    lw_comm_gather_all(model, mine, sizeof mine, again);
+    for (int i = 0; i < 10; i++)
+        CHECK(all[i] == mine[i % 2] && again[i] == mine[i % 2], "gathered %g and %g", all[i], again[i]);
+    lw_comm_collect(model, all, 10, 0);
+    lw_comm_broadcast(model, again, sizeof again);
+    lw_comm_barrier(model);
+    CHECK(all[9] == 2 && again[9] == 2, "values of rank 0 have changed");
+    CHECK(lw_comm_same(model, "a text", "equal", &err) == LW_OK && lw_comm_agree(model, LW_OK, &err) == LW_OK, "an error");
+    CHECK(lw_comm_agree(model, lw_fail(&err, LW_EIO, "no luck"), &err) == LW_EIO && err.rank == 0 && err.host[0], "%d", err.rank);
+    CHECK(strcmp(lw_comm_library(model), lw_comm_library(comm)) == 0, "another library");
+    lw_comm_forget(model);
 }
 
 static bool shm_is_full;
@@ -99,6 +128,7 @@ int main(int argc, char **argv)
     check_agree(comm);
     check_same(comm);
     check_collectives(comm);
+    check_model(comm);
     for (int is_full = 0; is_full < 2; is_full++) {
         shm_is_full = is_full == 1;
         for (int64_t rows = 0; rows < 6; rows++)

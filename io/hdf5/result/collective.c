@@ -98,7 +98,7 @@ static MPI_Info choose_way(struct collective *file)
     MPI_Info hints;
     struct lw_storage storage;
     char number[3][32], stripes[60] = "", bytes[24];
-    const int size = lw_comm_size(file->comm), n_nodes = (int)lw_comm_sum(file->comm, lw_comm_node_rank(file->comm) == 0);
+    const int size = lw_comm_size(file->comm), n_nodes = (int)lw_comm_nodes(file->comm);
     lw_storage_find(file->result->fd, &storage);
     lw_comm_broadcast(file->comm, &storage, sizeof storage);
     const int n = lw_collective_aggregators(&storage, size, n_nodes);
