@@ -1,5 +1,6 @@
 #include "gpu/host/device.h"
 
+#include "engine/gpus.h"
 #include "gpu/host/error.h"
 
 #include <cstdio>
@@ -80,9 +81,27 @@ static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struc
                    spec->node_ranks, n_devices, n_devices == 1 ? "" : "s", n_devices, n_devices == 1 ? "" : "s");
 }
 
+/* Take the properties of a GPU that need not be here. Whether this build has code for it does not matter to a plan. */
+static void take_properties(const struct lw_gpu *gpu, struct lw_device *device)
+{
+    *device = {};
+    snprintf(device->name, sizeof device->name, "%s, which is not here; %s", gpu->name,
+             gpu->is_derived ? "times derived from its memory's rate" : "measured times");
+    device->major = gpu->capability / 10;
+    device->minor = gpu->capability % 10;
+    device->n_multiprocessors = gpu->n_multiprocessors;
+    device->shared_bytes = gpu->shared_bytes;
+    device->memory_bytes = gpu->memory_bytes;
+}
+
 static int find_device(const struct lw_engine_spec *spec, int *n_devices, struct lw_device *device, struct lw_error *err)
 {
     int rc;
+    if (spec->gpu) {
+        *n_devices = spec->node_ranks;
+        take_properties(spec->gpu, device);
+        return LW_OK;
+    }
     (void)((rc = count_devices(n_devices, err)) || (rc = check_sharing(spec, *n_devices, err)) ||
            (rc = read_properties(spec->node_rank % *n_devices, device, err)));
     return rc;

@@ -10,6 +10,7 @@
  * the pinning, and reports it if it failed. */
 #include "base/integers.h"
 #include "base/memory.h"
+#include "engine/gpus.h"
 #include "engine/registry.h"
 #include "gpu/device/convert.h"
 #include "gpu/host/arena.h"
@@ -388,7 +389,8 @@ static void describe(const struct lw_engine *engine, char *text, size_t size)
 {
     const struct lw_device *const device = lw_cuda_device_of(engine);
     char memory[24];
-    snprintf(text, size, "%s, %s, %s", device->name, device->uuid, lw_bytes_text(device->memory_bytes, memory));
+    snprintf(text, size, "%s, %s%s%s", device->name, device->uuid, device->uuid[0] ? ", " : "",
+             lw_bytes_text(device->memory_bytes, memory));
 }
 
 /* The text has the number of multiprocessors, since results depend on it: it sets the order of the sums in sfft's recovery. */
@@ -529,10 +531,12 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
         .depth = 4,             /* slots: one block is read, one copied in, one computed and copied out, one written */
         .n_workers = 1,
         .device_bytes = engine->device.usable_bytes,
-        .link_rate = 45e9,      /* PCIe 5.0 with 16 lanes, both ways at a time */
+        .link_rate = spec->gpu ? spec->gpu->link_rate : 45e9,   /* PCIe 5.0 with 16 lanes, both ways at a time */
+        .slowness = spec->gpu ? spec->gpu->slowness : 1,
     };
     snprintf(engine->base.device_id, sizeof engine->base.device_id, "%s", engine->device.uuid);
-    snprintf(engine->base.device_cores, sizeof engine->base.device_cores, "/sys/bus/pci/devices/%s/local_cpulist",
+    if (!spec->gpu)
+        snprintf(engine->base.device_cores, sizeof engine->base.device_cores, "/sys/bus/pci/devices/%s/local_cpulist",
              engine->device.bus);
     *out = &engine->base;
     return LW_OK;

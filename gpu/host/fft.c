@@ -1,5 +1,6 @@
 #include "gpu/host/fft.h"
 
+#include "base/integers.h"
 #include "gpu/host/error.h"
 
 /* Transforms of one plan: `batch` rows of `columns` points, or, if rows > 0, one image. */
@@ -25,16 +26,18 @@ static cufftResult plan(cufftHandle handle, const struct shape *shape, bool is_m
                                                                 bytes);
 }
 
+/* Return the bytes of cuFFT's work memory; where no device is here, those of the transformed values, which are the usual ones. */
 static int64_t work_bytes_of(const struct shape *shape)
 {
     size_t bytes = 0;
     cufftHandle handle;
-    if (cufftCreate(&handle) != CUFFT_SUCCESS)
-        return 0;
-    cufftSetAutoAllocation(handle, 0);
-    plan(handle, shape, false, &bytes);
-    cufftDestroy(handle);
-    return (int64_t)bytes;
+    cufftResult status = cufftCreate(&handle);
+    if (status == CUFFT_SUCCESS) {
+        cufftSetAutoAllocation(handle, 0);
+        status = plan(handle, shape, false, &bytes);
+        cufftDestroy(handle);
+    }
+    return status == CUFFT_SUCCESS ? (int64_t)bytes : lw_max64(shape->rows, 1) * shape->columns * shape->batch * 16;
 }
 
 static int create(struct lw_cuda_fft *fft, const struct shape *shape, void *work, int64_t work_bytes, const char *what,

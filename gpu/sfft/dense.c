@@ -20,18 +20,20 @@ struct dense {
 
 static cufftType transform_type(const struct lw_sfft_spec *spec) { return spec->is_real ? CUFFT_D2Z : CUFFT_Z2Z; }
 
-/* Bytes of cuFFT's work memory; 0 if cuFFT cannot tell, in which case making the plan reports the reason. */
+/* Bytes of cuFFT's work memory. Where cuFFT cannot tell, making the plan reports the reason; without a device here, the bytes are
+ * those of the values, which are the usual ones. */
 static int64_t work_bytes(const struct lw_sfft_spec *spec)
 {
     cufftHandle fft;
     long long n = spec->n;
     size_t bytes = 0;
-    if (cufftCreate(&fft) != CUFFT_SUCCESS)
-        return 0;
-    cufftSetAutoAllocation(fft, 0);
-    cufftGetSizeMany64(fft, 1, &n, NULL, 1, n, NULL, 1, n, transform_type(spec), 1, &bytes);
-    cufftDestroy(fft);
-    return (int64_t)bytes;
+    cufftResult status = cufftCreate(&fft);
+    if (status == CUFFT_SUCCESS) {
+        cufftSetAutoAllocation(fft, 0);
+        status = cufftGetSizeMany64(fft, 1, &n, NULL, 1, n, NULL, 1, n, transform_type(spec), 1, &bytes);
+        cufftDestroy(fft);
+    }
+    return status == CUFFT_SUCCESS ? (int64_t)bytes : lw_sfft_n_frequencies(spec) * 16;
 }
 
 static int64_t lay_out(struct dense *dense, int64_t work)

@@ -105,6 +105,13 @@ void lw_reader_use(struct lw_reader *reader, struct lw_pool *pool)
 
 /* ---- descriptions --------------------------------------------------------------------------------------------------------- */
 
+int64_t lw_reader_table_bytes(const struct lw_reader *reader)
+{
+    const struct lw_sequence *const sequence = &reader->sequence;
+    return (int64_t)sizeof *reader->infos.first + reader->infos.bytes + reader->n_files * (int64_t)sizeof *reader->infos.begin +
+           sequence->n_parts * (int64_t)sizeof *sequence->parts + sequence->n_gaps * (int64_t)sizeof *sequence->gaps;
+}
+
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader) { return &reader->info; }
 
 int64_t lw_reader_gaps(const struct lw_reader *reader, const struct lw_gap **gaps)

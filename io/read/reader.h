@@ -135,6 +135,9 @@ struct lw_gap {
 /** Return the number of gaps. @param gaps  set to the gaps in their order, borrowed until the reader is closed */
 int64_t lw_reader_gaps(const struct lw_reader *reader, const struct lw_gap **gaps);
 
+/** Return the bytes of the tables that describe the files, on each rank. */
+int64_t lw_reader_table_bytes(const struct lw_reader *reader);
+
 /** Fill `info` with the description of one of the n_files files, numbered in the order given. */
 void lw_reader_file(const struct lw_reader *reader, int64_t number, struct lw_dataset_info *info);
 

@@ -39,5 +39,8 @@ struct lw_memory_limit {
  * cache counts as free. */
 struct lw_memory_limit lw_memory_available(void);
 
+/** Have lw_memory_available return these bytes from now on, for plans of machines that are not here. 0: the true ones */
+void lw_memory_imagine(int64_t bytes);
+
 int64_t lw_memory_resident_bytes(void);     /* resident set size now (VmRSS); 0 if unknown */
 int64_t lw_memory_peak_bytes(void);         /* largest resident set size since the start (VmHWM); 0 if unknown */

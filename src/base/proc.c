@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_CORES 4096
 
@@ -161,9 +162,23 @@ int lw_proc_stay_on(const char *list)
     return n;
 }
 
+static struct {
+    int cores, node_cores;
+} imagined;
+
+void lw_proc_imagine(int cores, int node_cores)
+{
+    imagined.cores = cores;
+    imagined.node_cores = node_cores;
+}
+
+int lw_proc_node_cores(void) { return imagined.node_cores > 0 ? imagined.node_cores : (int)sysconf(_SC_NPROCESSORS_ONLN); }
+
 int lw_proc_cores(void)
 {
     int n = 0;
+    if (imagined.cores > 0)
+        return imagined.cores;
     cpu_set_t *const set = CPU_ALLOC(MOST_CORES);
     const size_t size = CPU_ALLOC_SIZE(MOST_CORES);
     if (set && sched_getaffinity(0, size, set) == 0)

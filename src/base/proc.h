@@ -18,6 +18,10 @@ int64_t lw_proc_group_room(const char *groups, const char *mount);
 
 /** Return the number of cores that this process may run on, at least 1; mpirun and Slurm often allow fewer than the machine has. */
 int lw_proc_cores(void);
+int lw_proc_node_cores(void);       /* cores of the whole machine */
+
+/** Have both functions return these numbers from now on, for plans of machines that are not here. 0: the true ones */
+void lw_proc_imagine(int cores, int node_cores);
 
 /** Return how many entries a folder has, without hidden ones; 0 if there is no such folder. */
 int lw_proc_entries(const char *folder);

@@ -10,9 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Assumed bytes that a rank reads in a second, for the plan. */
-#define READ_RATE 1e9
-
 /* ---- open, close ------------------------------------------------------------------------------------------------------- */
 
 static int check_engine(const struct lw_engine *engine, struct lw_error *err)
@@ -22,16 +19,18 @@ static int check_engine(const struct lw_engine *engine, struct lw_error *err)
 }
 
 /* Model what computing takes, see lw_run_model_fn. */
-static int model_run(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, struct lw_run_model *model,
-                     struct lw_error *err)
+static int model_run(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, const struct lw_rates *rates,
+                     struct lw_run_model *model, struct lw_error *err)
 {
     const struct lw_accel_request *const request = job->request;
     const int rc = lw_comm_agree(comm, check_engine(engine, err), err);
+    (void)rates;
     if (rc)
         return rc;
     const double channels = (double)lw_divide_up(job->op.n_channels, lw_comm_size(comm));
     const double slower = (double)engine->n_workers / (double)lw_choice_workers(comm, engine);
-    *model = (struct lw_run_model){.compute = channels * slower * engine->ops->accel->seconds(engine, &request->plan)};
+    *model = (struct lw_run_model){.compute = channels * slower * lw_engine_slowness(engine) *
+                                              engine->ops->accel->seconds(engine, &request->plan)};
     return LW_OK;
 }
 
@@ -44,20 +43,20 @@ static void describe(struct lw_channels *run)
 }
 
 static int open_run(struct lw_channels *run, struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                    struct lw_error *err)
+                    const struct lw_machine *machine, struct lw_error *err)
 {
-    static const struct lw_setup_way way = {.model = model_run};
+    const struct lw_setup_way way = {.model = model_run, .machine = machine};
     int rc = lw_setup_open(comm, ops, options, &way, &run->setup, err);
     if (rc || (rc = lw_comm_agree(comm, check_engine(run->setup.engine, err), err)))
         return rc;
     run->request = run->setup.job.request;
     if (run->setup.job.search.mask && (rc = lw_marks_open(comm, run->setup.reader, &run->setup.job, &run->marks, err)))
         return rc;
-    run->rank = lw_comm_rank(comm);
-    run->n_ranks = lw_comm_size(comm);
+    run->rank = lw_comm_rank(run->setup.comm);
+    run->n_ranks = lw_comm_size(run->setup.comm);
     run->n_threads = lw_engine_host_threads(run->setup.engine);
     describe(run);
-    return lw_comm_agree(comm, lw_channels_plan_memory(run, err), err);
+    return lw_comm_agree(run->setup.comm, lw_channels_plan_memory(run, err), err);
 }
 
 static int allocate(struct lw_channels *run, struct lw_error *err)
@@ -156,7 +155,8 @@ int lw_channels_run(struct lw_comm *comm, const struct lw_job_ops *ops, const st
     struct lw_channels run = {0};
     int64_t n_candidates = 0;
     int rc;
-    if ((rc = open_run(&run, comm, ops, options, err)) || (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
+    if ((rc = open_run(&run, comm, ops, options, NULL, err)) ||
+        (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
         (rc = lw_comm_agree(comm, allocate(&run, err), err)) || (rc = lw_channels_start(&run, err)) ||
         (rc = deal(&run, INT64_MAX, err)) || (rc = open_search(&run, err)))
         goto done;
@@ -203,18 +203,22 @@ int lw_channels_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const s
 {
     struct lw_channels run = {0};
     const double started = lw_now();
-    int rc = open_run(&run, comm, ops, options, err);
+    int rc = open_run(&run, comm, ops, options, planned->machine, err);
     if (rc)
         goto done;
     const struct lw_accel_plan *const plan = &run.request->plan;
     const int64_t n_channels = run.setup.job.op.n_channels;
-    const double steps = (double)lw_divide_up(n_channels, run.n_ranks);
+    /* Ranks share the channels of the last step, of which there are fewer. */
+    const int64_t left = n_channels % run.n_ranks, sharing = run.n_ranks / lw_max64(1, left);
+    const double steps = (double)(n_channels / run.n_ranks) + (left > 0 ? 1.0 / (double)sharing : 0);
     planned->host_bytes = lw_channels_host_bytes(&run);
     planned->device_bytes = run.bytes.engine.device;
     planned->read_bytes = plan->spec.n * n_channels * (int64_t)lw_type_bytes(run.setup.job.op.input);
     planned->written_bytes = run.request->keeps_spectrum ? n_channels * plan->n_bins * 2 * (int64_t)sizeof(float) : 0;
-    const double reading = (double)planned->read_bytes / READ_RATE / run.n_ranks,
-                 searching = steps * lw_channels_ops(&run)->seconds(run.setup.engine, plan);
+    /* The assumed rate is that of each rank, a machine's rate that of all. */
+    const double reading = (double)planned->read_bytes / run.setup.rates.read / (planned->machine ? 1 : run.n_ranks),
+                 searching = steps * lw_engine_slowness(run.setup.engine) * lw_channels_ops(&run)->seconds(run.setup.engine, plan);
+    lw_planned_take(planned, &run.setup, (struct lw_run_model){.compute = searching, .read = reading});
     planned->seconds = reading > searching ? reading : searching;
     planned->serial_seconds = reading + searching;
     planned->start_seconds = lw_now() - started;

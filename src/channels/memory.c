@@ -119,7 +119,7 @@ void lw_channels_print_memory(const struct lw_channels *run)
 {
     const struct lw_limits *const limits = &run->setup.limits;
     lw_plan_total_row("host memory", lw_channels_host_bytes(run), limits->host, limits->host_source);
-    lw_plan_bytes_row("  base", limits->base, " resident before the first read");
+    lw_plan_base_row(&run->setup, "read");
     lw_plan_bytes_row("  files", run->bytes.files, "");
     lw_plan_bytes_row("  kept", run->bytes.kept, " series, spectra, hits, rows of the table");
     lw_plan_bytes_row("  engine", run->bytes.engine.host + run->bytes.engine.pinned, " templates, spectrum, powers");

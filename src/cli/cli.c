@@ -450,12 +450,38 @@ static int execute_verify(struct lw_cli *cli, struct lw_comm *comm, struct lw_er
     return rc;
 }
 
+/* Plan for the machine that --for describes. */
+static int plan_machine(const struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
+{
+    const char *const text = lw_options_text(cli->options, "for");
+    char name[LW_MAX_PATH];
+    struct lw_machine machine;
+    struct lw_options_file file = {0};
+    const int length = (int)lw_machine_file(text);
+    if (lw_comm_size(comm) > 1)
+        return lw_fail(err, LW_EUSAGE, "--for plans on one process, for a machine that is not here: start it without a "
+                       "launcher");
+    if (lw_options_flag(cli->options, "measure") || lw_options_given(cli->options, "each"))
+        return lw_fail(err, LW_EUSAGE, "--for plans one result and measures nothing: leave --%s out",
+                       lw_options_flag(cli->options, "measure") ? "measure" : "each");
+    snprintf(name, sizeof name, "%.*s", length, text);
+    if (length > 0 && !is_jobfile(name))
+        return lw_fail(err, LW_EUSAGE, "--for: '%s' is neither a value such as nodes=64 nor the name of a file such as cluster.ini",
+                       name);
+    int rc = length > 0 ? lw_jobfile_read(comm, name, &file, err) : LW_OK;
+    rc = rc ? rc : lw_machine_parse(text, length > 0 ? &file : NULL, &machine, err);
+    lw_jobfile_release(&file);
+    return rc ? rc : lw_plan_machine(comm, cli->job, cli->options, &machine, cli->file, err);
+}
+
 static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
     start_log(cli, comm);
     const int rc = compare_options(cli, comm, err);
     if (rc != LW_OK)
         return rc;
+    if (cli->action == LW_ACTION_PLAN && lw_options_given(cli->options, "for"))
+        return plan_machine(cli, comm, err);
     if (cli->action == LW_ACTION_PLAN && lw_options_given(cli->options, "each"))
         return lw_each_plan(comm, cli->job, cli->options, err);
     if (cli->action == LW_ACTION_PLAN)

@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include "base/text.h"
+#include "engine/gpus.h"
 #include "engine/registry.h"
 #include "job/hints.h"
 #include "job/selection.h"
@@ -17,10 +18,12 @@ const struct lw_command lw_commands[] = {
                     "bytes per rank, the size of the result, and an estimate of the run time for Slurm's --time. Options after a "
                     "job file override it, as for run. What cannot fit is refused with the remedy. With --measure the estimate "
                     "comes from a trial of a few seconds. With --each it is the plan of the largest result, and the bytes, memory "
-                    "and time of all together. Start it on as many ranks as the job itself.",
+                    "and time of all together. Start it on as many ranks as the job itself, or give --for.",
      .example = "mpirun -np 4 lapwing plan ols --input survey.h5:/signal \\\n"
                 "    --filters survey.h5:/filters --memory 8G\n"
-                "mpirun -np 4 lapwing plan jobs/ols.ini --measure"},
+                "mpirun -np 4 lapwing plan jobs/ols.ini --measure\n"
+                "lapwing plan jobs/ols.ini \\\n"
+                "    --for nodes=64,ranks-per-node=8,gpu=H100,read=200GB/s,write=100GB/s"},
     {.name = "synth", .action = LW_ACTION_SYNTH, .operands = "JOB [options]",
      .words = LW_WORD_JOB,
      .title = "make a synthetic survey as input for a job",
@@ -109,6 +112,7 @@ const struct lw_command lw_commands[] = {
 };
 
 #define ENGINE_CHOICE(name) "|" #name
+#define GPU_NAME(name, ...) #name ", "
 
 const struct lw_option lw_common_options[] = {
     {.name = "input", .group = LW_GROUP_INPUT, .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset", .is_required = true,
@@ -227,6 +231,13 @@ const struct lw_option lw_common_options[] = {
 };
 
 const struct lw_option lw_plan_options[] = {
+    {.name = "for", .kind = LW_OPTION_TEXT, .argument = "MACHINE",
+     .help = "Plan for a machine that is not here, such as nodes=64,gpu=H100,read=200GB/s, on one process and without its GPUs. "
+             "Only nodes must be given; the plan names what it assumes. ranks-per-node, cores, memory, network (a rate) and "
+             "latency are those of a node. read and write are rates of the file system, for all nodes together. With gpu, each "
+             "rank has one: " LW_GPUS(GPU_NAME) "or none. Behind the plan stand a line for sbatch, and the times on 1, 2, 4, ... "
+             "nodes. A file may hold the values, as lines 'nodes = 64' in a section [machine]: cluster.ini, or "
+             "cluster.ini,nodes=32 to override them."},
     {.name = "measure", .kind = LW_OPTION_FLAG,
      .help = "Try the job for a few seconds instead of guessing. The input is read, outputs are computed, and a file beside "
              "--output is written and deleted again; sfft searches the first channels. The plan then estimates the time of the "

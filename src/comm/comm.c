@@ -268,6 +268,8 @@ int lw_comm_model(const struct lw_comm *real, int n_ranks, int ranks_per_node, s
     return LW_OK;
 }
 
+bool lw_comm_is_model(const struct lw_comm *comm) { return comm->is_model; }
+
 void lw_comm_forget(struct lw_comm *model)
 {
     assert(!model || model->is_model);

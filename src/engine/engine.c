@@ -12,6 +12,8 @@ int lw_engine_host_threads(const struct lw_engine *engine)
     return engine->device_bytes > 0 ? lw_proc_cores() : engine->n_workers;
 }
 
+double lw_engine_slowness(const struct lw_engine *engine) { return engine->slowness > 0 ? engine->slowness : 1; }
+
 void lw_engine_destroy(struct lw_engine *engine)
 {
     lw_free(engine);

@@ -393,6 +393,7 @@ struct lw_counts {
 typedef int lw_counts_fn(void *context, const struct lw_counts *counts, struct lw_error *err);
 
 struct lw_engine;
+struct lw_gpu;                  /* engine/gpus.h */
 struct lw_op;
 struct lw_sparse_ops;
 struct lw_dense_ops;
@@ -473,11 +474,15 @@ struct lw_engine {
     int n_workers;              /* threads, or 1 for a device: divides lw_op_plan.seconds_per_output */
     int64_t device_bytes;       /* device memory that this rank may use; 0: the engine has no device */
     double link_rate;           /* modelled bytes per second to the device, and from it at the same time; 0: no device */
+    double slowness;            /* seconds of the device for one second of the models; 0 counts as 1 */
     char device_id[LW_DEVICE_ID];       /* name of the device, the same on every rank that uses it: "GPU-..."; "": no device */
     char device_cores[96];      /* file that lists the cores nearest to the device, for lw_proc_stay_on; "": no such file */
     int device_ranks;           /* ranks that use this device, this one included; 0 until lw_devices_settle has counted them */
     char warning[256];          /* warning about this rank's resources; the warnings of all ranks become one message; "": none */
 };
+
+/** Return the modelled seconds that computing takes for one second of the models: 1, or engine->slowness. */
+double lw_engine_slowness(const struct lw_engine *engine);
 
 void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
 
@@ -490,6 +495,7 @@ struct lw_engine_spec {
     int node_ranks;             /* ranks on this node */
     bool share_device;          /* cuda: several ranks may use one GPU */
     bool only_plans;            /* the engine shall only plan operations: no context on a device is created */
+    const struct lw_gpu *gpu;   /* cuda, only_plans: plan for this GPU, which need not be here; NULL: for the device that is here */
 };
 
 #define LW_ENGINE_TEXT 256

@@ -22,6 +22,7 @@ enum lw_option_kind {
     LW_OPTION_REAL,
     LW_OPTION_DURATION,         /* a real in seconds: 0.1s, 20ms, 2min, 1h, 3d; seconds without a unit */
     LW_OPTION_FREQUENCY,        /* a real in Hz: 4kHz, 1.2 MHz; Hz without a unit */
+    LW_OPTION_RATE,             /* a real in bytes per second: 200GB/s, 1.5 GiB/s; powers of 1000 without the i */
     LW_OPTION_STRETCH,          /* number of samples as for INT or, with a unit, a time above 0 as for DURATION */
     LW_OPTION_CHOICE,           /* one of the words in `choices`, such as "full|same|valid" */
     LW_OPTION_RANGE,            /* A:B or A:B:STEP, with parts that may be left out, or A alone; no negative numbers */
@@ -107,7 +108,7 @@ bool lw_options_flag(const struct lw_options *options, const char *name);
 const char *lw_options_text(const struct lw_options *options, const char *name);    /* NULL if not given */
 int64_t lw_options_int(const struct lw_options *options, const char *name);     /* INT and BYTES; 0 if not given */
 struct lw_stretch lw_options_stretch(const struct lw_options *options, const char *name);   /* STRETCH and INT; 0 if not given */
-double lw_options_real(const struct lw_options *options, const char *name);     /* REAL, DURATION, FREQUENCY */
+double lw_options_real(const struct lw_options *options, const char *name);     /* REAL, DURATION, FREQUENCY, RATE */
 int lw_options_choice(const struct lw_options *options, const char *name);      /* index into the choices; -1 if not given */
 
 /* The value of a RANGE. A part that was left out is -1. */

@@ -218,6 +218,10 @@ static const struct unit frequencies[] = {
     {"Hz", 1, 1}, {"mHz", 1, 1e3L}, {"kHz", 1e3L, 1}, {"KHz", 1e3L, 1}, {"MHz", 1e6L, 1}, {"GHz", 1e9L, 1}, {"THz", 1e12L, 1},
     {NULL, 0, 0},
 };
+static const struct unit rates[] = {
+    {"B/s", 1, 1}, {"kB/s", 1e3L, 1}, {"MB/s", 1e6L, 1}, {"GB/s", 1e9L, 1}, {"TB/s", 1e12L, 1}, {"MiB/s", 0x1p20L, 1},
+    {"GiB/s", 0x1p30L, 1}, {"TiB/s", 0x1p40L, 1}, {NULL, 0, 0},
+};
 
 /* Parse a number and one of `units`. @param has_unit  set on success: whether a unit stands behind the number */
 static enum lw_parse parse_quantity(const char *text, const struct unit *units, double *value, bool *has_unit)
@@ -248,6 +252,11 @@ enum lw_parse lw_parse_duration(const char *text, double *seconds)
 }
 
 enum lw_parse lw_parse_frequency(const char *text, double *hz) { return parse_quantity(text, frequencies, hz, &(bool){false}); }
+
+enum lw_parse lw_parse_rate(const char *text, double *bytes_per_second)
+{
+    return parse_quantity(text, rates, bytes_per_second, &(bool){false});
+}
 
 enum lw_parse lw_parse_stretch(const char *text, struct lw_stretch *stretch)
 {

@@ -24,6 +24,9 @@ enum lw_parse lw_parse_real(const char *text, double *value);
 enum lw_parse lw_parse_duration(const char *text, double *seconds);
 enum lw_parse lw_parse_frequency(const char *text, double *hz);
 
+/** Parse a rate likewise, in bytes per second: 500MB/s and 25 GB/s are powers of 1000, 1.5GiB/s of 1024. */
+enum lw_parse lw_parse_rate(const char *text, double *bytes_per_second);
+
 /* The length of a piece of a series, in samples or in seconds. */
 struct lw_stretch {
     bool is_time;

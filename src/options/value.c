@@ -112,6 +112,9 @@ static int set_real(struct lw_option_value *value, const char *text, const char 
     } else if (option->kind == LW_OPTION_FREQUENCY) {
         found = lw_parse_frequency(text, &number);
         what = "a frequency such as 500, 5mHz, 4kHz, 1.2MHz or 1GHz (a number alone: Hz)";
+    } else if (option->kind == LW_OPTION_RATE) {
+        found = lw_parse_rate(text, &number);
+        what = "a rate such as 500MB/s, 200GB/s or 1.5GiB/s (a number alone: bytes a second)";
     } else {
         found = lw_parse_real(text, &number);
     }
@@ -184,6 +187,7 @@ int lw_option_value_set(struct lw_option_value *value, const char *text, const c
     case LW_OPTION_BYTES: return set_bytes(value, text, origin, err);
     case LW_OPTION_REAL:
     case LW_OPTION_DURATION:
+    case LW_OPTION_RATE:
     case LW_OPTION_FREQUENCY: return set_real(value, text, origin, err);
     case LW_OPTION_CHOICE: return set_choice(value, text, origin, err);
     case LW_OPTION_RANGE: return set_range(value, text, origin, err);

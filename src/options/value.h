@@ -8,7 +8,7 @@ struct lw_option_value {
     bool is_typed;              /* given on the command line, where a second time is an error */
     char *text;                 /* the value as given, owned by lw_options; NULL: not given */
     int64_t integer;            /* INT, BYTES; STRETCH in samples; FLAG: 0 or 1; CHOICE: index, -1 if not given */
-    double real;                /* REAL, DURATION, FREQUENCY; STRETCH in seconds, 0 if it is in samples */
+    double real;                /* REAL, DURATION, FREQUENCY, RATE; STRETCH in seconds, 0 if it is in samples */
     struct lw_option_range range;
 };
 

@@ -18,3 +18,8 @@ int lw_run_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct
 
 /** Print the plan, and the time to request from Slurm. Collective. */
 int lw_plan_one(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err);
+
+/** Print the plan for a machine that is not here, and how the run scales over its nodes (scale.c). One process.
+ * @param jobfile  name of the job file, for the line to submit it; NULL: none */
+int lw_plan_machine(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                    const struct lw_machine *machine, const char *jobfile, struct lw_error *err);

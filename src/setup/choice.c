@@ -1,6 +1,7 @@
 #include "setup/choice.h"
 
 #include "base/integers.h"
+#include "base/proc.h"
 #include "engine/registry.h"
 #include "io/journal/journal.h"
 #include "io/write/result_file.h"
@@ -18,7 +19,24 @@ void lw_choice_expect(int64_t n_results) { process.n_results = lw_max64(n_result
 
 double lw_run_model_seconds(const struct lw_run_model *model)
 {
-    return model->start + model->prepare + fmax(model->compute, fmax(model->copy, model->files));
+    const double files = model->read + model->write;
+    const double all = model->is_in_turn ? model->compute + model->copy + files : fmax(model->compute, fmax(model->copy, files));
+    return model->start + model->prepare + all + model->halo + model->messages;
+}
+
+const char *lw_run_model_limit(const struct lw_run_model *model)
+{
+    const bool is_read = model->read >= model->write;
+    const double files = model->is_in_turn ? fmax(model->read, model->write) : model->read + model->write;
+    const struct {
+        double seconds;
+        const char *word;
+    } parts[] = {{files, is_read ? "reading" : "writing"}, {model->compute, "computing"}, {model->copy, "copies"},
+                 {model->prepare, "filters"}, {model->halo, "halo"}, {model->messages, "messages"}, {model->start, "start"}};
+    int longest = 0;
+    for (int p = 1; p < (int)(sizeof parts / sizeof *parts); p++)
+        longest = parts[p].seconds > parts[longest].seconds ? p : longest;
+    return parts[longest].word;
 }
 
 bool lw_choice_is_cpu(const struct lw_run_model *cpu, const struct lw_run_model *device)
@@ -28,7 +46,7 @@ bool lw_choice_is_cpu(const struct lw_run_model *cpu, const struct lw_run_model 
 
 int64_t lw_choice_workers(const struct lw_comm *comm, const struct lw_engine *engine)
 {
-    const int64_t share = sysconf(_SC_NPROCESSORS_ONLN) / lw_comm_node_size(comm);
+    const int64_t share = lw_proc_node_cores() / lw_comm_node_size(comm);
     return lw_max64(1, lw_min64(engine->n_workers, share));
 }
 
@@ -43,15 +61,27 @@ void lw_choice_take(struct lw_setup *setup, int engine) { choose(setup, engine, 
 
 /* ---- models -------------------------------------------------------------------------------------------------------------- */
 
+/* Return the rates for the choice: those of the machine, or fast files and busy cores. */
+static struct lw_rates rates_of(const struct lw_setup *setup)
+{
+    struct lw_rates rates = setup->rates;
+    if (!setup->machine) {
+        rates.read = rates.write = LW_CHOICE_FILE_RATE * (double)lw_comm_nodes(setup->comm);
+        rates.slowdown = LW_CHOICE_CPU_SLOWDOWN;
+    }
+    return rates;
+}
+
 /* Model the run on an engine that is created for this alone, without a context on a device. @return  LW_OK: rank 0's model */
 static int find_model(struct lw_setup *setup, int e, lw_run_model_fn *find, struct lw_run_model *model, struct lw_error *err)
 {
     struct lw_engine_spec spec = setup->engine_spec;
     struct lw_engine *engine = NULL;
+    const struct lw_rates rates = rates_of(setup);
     spec.only_plans = true;
     int rc = lw_comm_agree(setup->comm, lw_engines[e]->create(&spec, &engine, err), err);
     if (rc == LW_OK)
-        rc = find(setup->comm, &setup->job, engine, model, err);
+        rc = find(setup->comm, &setup->job, engine, &rates, model, err);
     lw_engine_destroy(engine);
     model->start = lw_engines[e]->start_seconds / (double)process.n_results;
     lw_comm_broadcast(setup->comm, model, sizeof *model);
@@ -63,9 +93,9 @@ static void note_times(struct lw_setup *setup, const struct lw_run_model *cpu, c
                        const char *at_least)
 {
     snprintf(setup->engine_times, sizeof setup->engine_times,
-             "modelled times: %s %.3g s, %s %s%.3g s (start %.2g s); files at an assumed %.0f GB/s", lw_engines[0]->name,
+             "modelled times: %s %.3g s, %s %s%.3g s (start %.2g s); files at %s %.0f GB/s", lw_engines[0]->name,
              lw_run_model_seconds(cpu), lw_engines[e]->name, at_least, lw_run_model_seconds(device), device->start,
-             LW_CHOICE_FILE_RATE / 1e9);
+             setup->machine ? "the machine's" : "an assumed", (setup->machine ? setup->rates.read : LW_CHOICE_FILE_RATE) / 1e9);
 }
 
 /* ---- the choice ---------------------------------------------------------------------------------------------------------- */
@@ -106,10 +136,10 @@ static bool go_on(struct lw_setup *setup)
 {
     char text[LW_ENGINE_TEXT];
     struct lw_error missing;
-    int engine = earlier_engine(setup);
+    int engine = setup->machine ? 0 : earlier_engine(setup);
     lw_comm_broadcast(setup->comm, &engine, sizeof engine);
     const char *const why = engine > 0 ? "the interrupted run began with it" : "as for the results before";
-    engine = engine > 0 ? engine : process.engine;
+    engine = engine > 0 || setup->machine ? engine : process.engine;
     if (engine == 0 || !is_usable(setup, engine - 1, text, &missing))
         return false;
     choose(setup, engine - 1, why);
@@ -121,7 +151,8 @@ static bool compare(struct lw_setup *setup, int e, lw_run_model_fn *find, const 
 {
     char text[LW_ENGINE_TEXT], why[sizeof setup->engine_choice];
     struct lw_error err;
-    struct lw_run_model device = {.start = lw_engines[e]->start_seconds / (double)process.n_results, .files = cpu->files};
+    struct lw_run_model device = {.start = lw_engines[e]->start_seconds / (double)process.n_results, .read = cpu->read,
+                                  .write = cpu->write};
     if (device.start > 0 && lw_choice_is_cpu(cpu, &device)) {
         note_times(setup, cpu, &device, e, "at least ");
         choose(setup, 0, setup->engine_times);

@@ -18,9 +18,6 @@
  * Xeon (tests/bench/results/figures/engine_choice.csv). */
 #define LW_CHOICE_CPU_SLOWDOWN 3.0
 
-/** Return the modelled seconds of a whole run. Computing, copies and files overlap; start and filters come before them. */
-double lw_run_model_seconds(const struct lw_run_model *model);
-
 /** Return whether the CPU is to be taken. It must save a tenth of the time: less is within the models' errors, and a device leaves
  * the cores to reading and writing. */
 bool lw_choice_is_cpu(const struct lw_run_model *cpu, const struct lw_run_model *device);

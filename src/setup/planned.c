@@ -6,6 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+void lw_planned_take(struct lw_planned *planned, const struct lw_setup *setup, struct lw_run_model times)
+{
+    planned->times = times;
+    planned->times.start = LW_PLAN_START_SECONDS + setup->engine_type->start_seconds;
+    planned->has_device = setup->engine->device_bytes > 0;
+}
+
 void lw_plan_row(const char *name, const char *text) { printf("%-16s%s\n", name, text); }
 
 void lw_plan_bytes_row(const char *name, int64_t bytes, const char *note)
@@ -19,6 +26,19 @@ void lw_plan_total_row(const char *name, int64_t bytes, int64_t limit, const cha
     char note[256], text[24];
     snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(limit, text), source);
     lw_plan_bytes_row(name, bytes, note);
+}
+
+void lw_plan_base_row(const struct lw_setup *setup, const char *until)
+{
+    char note[160], files[24], ranks[24];
+    const int64_t n_files = lw_reader_info(setup->reader)->n_files;
+    const int n_ranks = lw_comm_size(setup->comm);
+    const int used = snprintf(note, sizeof note, " resident before the first %s", until);
+    if (n_files > 1 || n_ranks > 1)
+        snprintf(note + used, sizeof note - (size_t)used, "; of these, %s for %" PRId64 " file%s and about %s for %d rank%s",
+                 lw_bytes_text(lw_reader_table_bytes(setup->reader), files), n_files, n_files == 1 ? "" : "s",
+                 lw_bytes_text(n_ranks * LW_PEER_BYTES, ranks), n_ranks, n_ranks == 1 ? "" : "s");
+    lw_plan_bytes_row("  base", setup->limits.base, note);
 }
 
 int lw_plan_refuse(const struct lw_limits *limits, const char *who, int64_t host, int64_t device, const char *remedy,
@@ -42,6 +62,8 @@ void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
     const int64_t n_channels = lw_op_inputs(&job->op, job->op.n_channels);
     char type[40], name[2 * sizeof(struct lw_name)];
     lw_plan_row("job", job->ops->name);
+    if (setup->machine)
+        lw_plan_row("machine", setup->machine->text);
     printf("%-16s%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input",
            lw_escape(lw_dataset_name(input).text, "", name, sizeof name), lw_type_text(input->type, type), job->n_samples,
            job->ops->sample, n_channels, job->ops->channel, n_channels == 1 ? "" : "s");

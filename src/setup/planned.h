@@ -6,6 +6,9 @@
 /* Numbers of a plan. Times are in seconds, and hold for rank 0. */
 struct lw_planned {
     bool prints;                        /* set by the caller: true on rank 0 if the plan is also printed on standard output */
+    const struct lw_machine *machine;   /* set by the caller: the machine to plan for; NULL: the ranks that are here */
+    struct lw_run_model times;          /* modelled times of the run, `start` included */
+    bool has_device;                    /* devices compute */
     bool is_sparse;                     /* the run is sparse: written_bytes is an upper bound, and `seconds` counts reading alone */
     int64_t host_bytes, device_bytes;   /* memory of each rank, in bytes */
     int64_t read_bytes, written_bytes;  /* bytes of all ranks; without the tables of streamed runs, whose lengths are unknown */
@@ -18,12 +21,16 @@ struct lw_planned {
 /* Assumed seconds until the launcher has started all ranks. */
 #define LW_PLAN_START_SECONDS 1.0
 
+/** Take the modelled times of a plan, and add the start of its ranks and devices. */
+void lw_planned_take(struct lw_planned *planned, const struct lw_setup *setup, struct lw_run_model times);
+
 /* Print rows of a plan, on rank 0: a name and a text; a name, bytes and a note; bytes of a rank and their limit; input, job, engine
  * and algorithm.
  * @param width  values in one sample of the input: 1, or the pixels of an image's row */
 void lw_plan_row(const char *name, const char *text);
 void lw_plan_bytes_row(const char *name, int64_t bytes, const char *note);
 void lw_plan_total_row(const char *name, int64_t bytes, int64_t limit, const char *source);
+void lw_plan_base_row(const struct lw_setup *setup, const char *until);
 void lw_plan_print_input(const struct lw_setup *setup, int64_t width);
 
 /** Print the time limit to request from Slurm for a run of `seconds`: twice the seconds plus two minutes, in minutes. */

@@ -68,16 +68,18 @@ static int check_gaps(const struct lw_setup *setup, struct lw_error *err)
 static void begin_engine(struct lw_setup *setup)
 {
     const struct lw_options *const options = setup->options;
-    setup->given_cores = lw_proc_cores();
     setup->engine_spec = (struct lw_engine_spec){
         .n_threads = (int)lw_options_int(options, "threads"), .node_rank = lw_comm_node_rank(setup->comm),
         .node_ranks = lw_comm_node_size(setup->comm), .share_device = lw_options_flag(options, "share-gpu"),
+        .only_plans = setup->machine != NULL, .gpu = setup->machine ? setup->machine->gpu : NULL,
     };
-    const int choice = lw_options_choice(options, "engine");    /* 0: auto; else 1 + the index in lw_engines */
+    const bool only_cpu = setup->machine && (setup->machine->only_cpu || !setup->machine->gpu);
+    const int choice = only_cpu ? 1 : lw_options_choice(options, "engine");     /* 0: auto; else 1 + the index in lw_engines */
     if (choice == 0)
         return;
     lw_choice_take(setup, choice - 1);
-    lw_warm_up_begin(&setup->warm_up, setup->engine_type, &setup->engine_spec);
+    if (!setup->machine)
+        lw_warm_up_begin(&setup->warm_up, setup->engine_type, &setup->engine_spec);
 }
 
 /* Warn if rank 0's node has GPUs but Slurm has granted the job none. If Slurm hides the GPUs, they stay idle; else other jobs may
@@ -89,7 +91,7 @@ static void warn_of_grant(const struct lw_setup *setup)
     const bool is_wanted = takes_gpu || (lw_options_choice(setup->options, "engine") == 0 && !setup->engine_times[0]);
     if (!getenv("SLURM_JOB_ID") || has_grant || !is_wanted)
         return;
-    const int n = lw_proc_entries("/proc/driver/nvidia/gpus");
+    const int n = setup->machine ? 0 : lw_proc_entries("/proc/driver/nvidia/gpus");
     if (n > 0 && lw_comm_rank(setup->comm) == 0)
         lw_log_warn("this node has %d GPU%s, and Slurm has granted this job none: %s; submit it with --gpus-per-node=%d, or give "
                     "--engine cpu", n, n == 1 ? "" : "s", takes_gpu ? "other jobs may use them, too" : "it computes on the CPU", n);
@@ -143,7 +145,7 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
     enum { LEAST = 4, MOST = 16 };
     const char *const wanted = getenv("LAPWING_IO_THREADS");
     const int64_t given = setup->given_cores;
-    const bool is_bound = given < sysconf(_SC_NPROCESSORS_ONLN);
+    const bool is_bound = given < lw_proc_node_cores();
     const int64_t share = lw_min64(lw_proc_cores(), is_bound ? given : given / lw_comm_node_size(setup->comm));
     const int n = wanted && atoi(wanted) > 0 ? atoi(wanted) : (int)lw_max64(LEAST, lw_min64(share, MOST));
     const int rc = lw_pool_create(n, &setup->pool, err);
@@ -198,7 +200,8 @@ void lw_limits_find(struct lw_comm *comm, const struct lw_engine *engine, int64_
 {
     const struct lw_memory_limit node = lw_memory_available();
     const int ranks = lw_comm_node_size(comm);
-    limits->base = lw_comm_max(comm, lw_memory_resident_bytes());
+    limits->base = lw_comm_max(comm, lw_memory_resident_bytes()) +
+                   (lw_comm_is_model(comm) ? lw_comm_size(comm) * LW_PEER_BYTES : 0);
     const int64_t share = lw_comm_min(comm, node.bytes / 5 * 4 / ranks);
     limits->host = memory > 0 ? memory : limits->base + share;
     if (memory > 0)
@@ -218,16 +221,42 @@ void lw_limits_find(struct lw_comm *comm, const struct lw_engine *engine, int64_
         snprintf(limits->device_source, sizeof limits->device_source, "free on the GPU");
 }
 
+/* Have one process, which has opened the input, stand for all ranks of the machine to plan for. */
+static int move_to_machine(struct lw_setup *setup, struct lw_error *err)
+{
+    const struct lw_machine *const machine = setup->machine;
+    struct lw_comm *model = NULL;
+    char missing[LW_ENGINE_TEXT];
+    const int rc = lw_comm_model(setup->comm, (int)(machine->nodes * machine->ranks_per_node), (int)machine->ranks_per_node, &model,
+                                 err);
+    if (rc)
+        return rc;
+    setup->comm = model;
+    begin_engine(setup);
+    bool has_engine = !setup->engine_spec.gpu || machine->only_cpu;
+    for (int e = 1; !has_engine && lw_engines[e]; e++)
+        has_engine = lw_engines[e]->is_usable(&setup->engine_spec, missing);
+    if (has_engine)
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "--for, gpu %s: %s: leave gpu out, or plan with a lapwing that was built with CUDA; it needs "
+                   "no GPU for that", machine->gpu->name, missing);
+}
+
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                   const struct lw_setup_way *way, struct lw_setup *setup, struct lw_error *err)
 {
     static const struct lw_setup_way no_way;
     way = way ? way : &no_way;
-    *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}};
+    *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}, .machine = way->machine,
+                               .rates = lw_machine_rates(way->machine)};
     lw_formats_start();         /* sets environment variables, so it must precede the engine's warm-up */
-    begin_engine(setup);
+    setup->given_cores = lw_proc_cores();
+    if (!way->machine)
+        begin_engine(setup);
     int rc = open_files(setup, way->open_more, err);
     lw_timeline_end(LW_START_OPENING);
+    if (rc == LW_OK && way->machine)
+        rc = move_to_machine(setup, err);
     if (rc)
         return rc;
     /* Now all ranks have examined the input. Only rank 0 examines later files; in further runs (--each), one rank of each node. */
@@ -253,6 +282,8 @@ void lw_setup_close(struct lw_setup *setup)
     lw_reader_close(setup->map);
     lw_reader_close(setup->reader);
     lw_pool_destroy(setup->pool);
+    if (setup->machine && lw_comm_is_model(setup->comm))
+        lw_comm_forget(setup->comm);
 }
 
 static const char *const hdf5[] = {".h5", ".hdf5", ".hdf", ".he5", ".nc"}, *const fits[] = {".fits", ".fit", ".fts"};

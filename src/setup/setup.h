@@ -9,6 +9,7 @@
 
 #include "engine/warm_up.h"
 #include "job/job.h"
+#include "setup/machine.h"
 
 struct lw_mask;
 
@@ -20,6 +21,9 @@ enum lw_resume { LW_RESUME_AUTO, LW_RESUME_NEVER, LW_RESUME_REQUIRE };
 
 /* Host bytes that HDF5, MPI's files and MPI's messages take beyond the program's own buffers: measured, plus a margin. */
 #define LW_FILE_LAYER_BYTES ((int64_t)24 << 20)
+
+/* Host bytes that MPI takes of a rank for each rank of the run: measured on one node (tests/bench/results/scale.md). */
+#define LW_PEER_BYTES ((int64_t)40 << 10)
 
 /* Memory that each rank of a run may use, in bytes, the same on every rank. */
 struct lw_limits {
@@ -36,17 +40,28 @@ struct lw_run_model {
     double prepare;             /* spectra of the filters */
     double compute;
     double copy;                /* the longer of the copies to the device and from it */
-    double files;               /* reading and writing */
+    double read, write;         /* reading and writing of files, which share the storage */
+    double halo;                /* exchange of halos */
+    double messages;            /* what rounds take whatever their size: waiting for threads, and for messages of other ranks */
+    bool is_in_turn;            /* computing, copies and files come one after the other; else at the same time */
 };
 
 /* A function that models a prepared job on an engine, but for `start`. LW_ECONFIG: the engine cannot do it. Collective; every rank
  * returns the same code.
  * @param engine  an engine for planning alone */
 typedef int lw_run_model_fn(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine,
-                            struct lw_run_model *model, struct lw_error *err);
+                            const struct lw_rates *rates, struct lw_run_model *model, struct lw_error *err);
+
+/** Return the modelled seconds of a whole run. Computing, copies and files overlap unless is_in_turn; the rest does not. */
+double lw_run_model_seconds(const struct lw_run_model *model);
+
+/** Return what limits a modelled run, in a word: "reading", "computing", "messages". */
+const char *lw_run_model_limit(const struct lw_run_model *model);
 
 struct lw_setup {
-    struct lw_comm *comm;               /* borrowed */
+    struct lw_comm *comm;               /* borrowed; owned and a model if there is a machine */
+    const struct lw_machine *machine;   /* borrowed; the machine to plan for; NULL: the ranks that are here */
+    struct lw_rates rates;              /* rates for the plan */
     const struct lw_options *options;   /* borrowed */
     struct lw_pool *pool;               /* owned; I/O threads; NULL with --io collective */
     struct lw_reader *reader;           /* owned; reader of the input; uses `pool` */
@@ -75,6 +90,7 @@ struct lw_setup_way {
     int (*open_more)(struct lw_setup *setup, struct lw_error *err);     /* open what the run needs beside the input (a mask), once
                                                                            the job is prepared; collective; NULL: nothing */
     lw_run_model_fn *model;             /* model the run, for --engine auto */
+    const struct lw_machine *machine;   /* plan for this machine alone; NULL: for the ranks that are here */
 };
 
 /** Write the engine's name and its instruction set or GPU architecture, which the bits of results depend on. */

@@ -163,7 +163,7 @@ void lw_sparse_memory_print(const struct lw_sparse *run)
     const struct lw_sparse_bytes *const b = &run->bytes;
     char note[256];
     lw_plan_total_row("host memory", lw_sparse_host_bytes(run), limits->host, limits->host_source);
-    lw_plan_bytes_row("  base", limits->base, " resident before the first read");
+    lw_plan_base_row(&run->setup, "read");
     lw_plan_bytes_row("  files", b->files, "");
     lw_plan_bytes_row("  kept", b->kept, " lines, figures, buffers");
     if (run->method)

@@ -49,19 +49,21 @@ static int make_plan(struct lw_sparse *run, struct lw_error *err)
 
 /* Model what computing takes, see lw_run_model_fn. Reading overlaps nothing, and takes as long on any engine: it is left out. So
  * are dense transforms of channels that their lines do not explain. */
-static int model_run(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, struct lw_run_model *model,
-                     struct lw_error *err)
+static int model_run(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, const struct lw_rates *rates,
+                     struct lw_run_model *model, struct lw_error *err)
 {
     const struct lw_sfft_request *const request = job->request;
     const struct lw_sparse_method *const method = methods[request->algorithm];
     const double n = (double)request->spec.n, sample_bytes = request->spec.is_real ? sizeof(double) : 2 * sizeof(double);
     struct lw_sparse_work work = {engine->ops->dense->pace, n * log2(n), n};
     const int rc = lw_comm_agree(comm, method ? method->model(request, engine, &work, err) : LW_OK, err);
+    (void)rates;
     if (rc)
         return rc;
     const double channels = (double)lw_divide_up(request->n_pieces * job->op.n_channels, lw_comm_size(comm));
     const double gain = fmin((double)lw_choice_workers(comm, engine), work.pace.most_gain);
-    *model = (struct lw_run_model){.compute = channels * (work.pace.channel + work.units * work.pace.unit / gain)};
+    *model = (struct lw_run_model){.compute = channels * (work.pace.channel + work.units * work.pace.unit / gain) *
+                                                lw_engine_slowness(engine)};
     if (engine->link_rate > 0)
         model->compute += channels * work.samples * sample_bytes / engine->link_rate;
     return LW_OK;
@@ -84,15 +86,29 @@ static int allocate(struct lw_sparse *run, struct lw_error *err)
     return run->method ? run->method->open(run, err) : LW_OK;
 }
 
-static int open_run(struct lw_sparse *run, struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                    struct lw_error *err)
+/* Examine some input and plan again. The ranks that are here do so, also for a machine that is not. @param comm  those ranks */
+static int probe(struct lw_sparse *run, struct lw_comm *comm, struct lw_error *err)
 {
-    static const struct lw_setup_way way = {.model = model_run};
+    struct lw_comm *const all = run->setup.comm;
+    run->setup.comm = comm;
+    run->n_ranks = lw_comm_size(comm);
+    lw_sparse_deal(run, run->request.n_pieces);
+    const int rc = run->method->probe(run, err);
+    run->setup.comm = all;
+    run->n_ranks = lw_comm_size(all);
+    lw_sparse_deal(run, run->request.n_pieces);
+    return rc ? rc : lw_comm_agree(all, lw_sparse_memory_plan(run, err), err);
+}
+
+static int open_run(struct lw_sparse *run, struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                    const struct lw_machine *machine, struct lw_error *err)
+{
+    const struct lw_setup_way way = {.model = model_run, .machine = machine};
     int rc;
     if ((rc = lw_setup_open(comm, ops, options, &way, &run->setup, err)) || (rc = lw_sparse_locate(run, err)) ||
-        (rc = lw_comm_agree(comm, make_plan(run, err), err)) || (rc = lw_sparse_find_pace(run, err)))
+        (rc = lw_comm_agree(run->setup.comm, make_plan(run, err), err)) || (rc = lw_sparse_find_pace(run, err)))
         return rc;
-    return run->method && run->method->probe ? run->method->probe(run, err) : LW_OK;
+    return run->method && run->method->probe ? probe(run, comm, err) : LW_OK;
 }
 
 /* Free the memory that only the search for lines needs. */
@@ -246,7 +262,7 @@ int lw_sparse_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
 {
     struct lw_sparse run = {0};
     int rc;
-    if ((rc = open_run(&run, comm, ops, options, err)) ||
+    if ((rc = open_run(&run, comm, ops, options, NULL, err)) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
         (rc = lw_comm_agree(comm, allocate(&run, err), err)) || (rc = lw_sparse_resume_start(&run, err)))
         goto done;
@@ -295,7 +311,7 @@ int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
 {
     struct lw_sparse run = {0};
     const double started = lw_now();
-    int rc = open_run(&run, comm, ops, options, err);
+    int rc = open_run(&run, comm, ops, options, planned->machine, err);
     if (rc)
         goto done;
     planned->is_sparse = true;
@@ -310,6 +326,12 @@ int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
         lw_plan_print_input(&run.setup, 1);
     if (run.method)
         rc = run.method->print(&run, planned, err);
+    struct lw_run_model times = {0};
+    rc = rc ? rc : model_run(run.setup.comm, &run.setup.job, run.setup.engine, &run.setup.rates, &times, err);
+    times.read = planned->seconds;
+    times.write = (double)planned->written_bytes / run.setup.rates.write;
+    times.is_in_turn = true;
+    lw_planned_take(planned, &run.setup, times);
     if (rc == LW_OK && planned->prints) {
         lw_plan_bytes_row("writes", planned->written_bytes, " at most");
         lw_sparse_memory_print(&run);

@@ -127,7 +127,7 @@ static int probe(struct lw_sparse *run, struct lw_error *err)
     const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
     run->plan = lw_sfft_plan_for(&spec, snr_db);
     describe(run);
-    return lw_comm_agree(run->setup.comm, lw_sparse_memory_plan(run, err), err);
+    return LW_OK;
 }
 
 static int plan(struct lw_sparse *run, struct lw_error *err)

@@ -74,7 +74,7 @@ struct lw_sparse_method {
     int (*model)(const struct lw_sfft_request *request, const struct lw_engine *engine, struct lw_sparse_work *work,
                  struct lw_error *err);
 
-    /** Examine some input and plan again, memory included. NULL: the method needs no probe. Collective. */
+    /** Examine some input and plan again, without the memory. NULL: the method needs no probe. Collective. */
     int (*probe)(struct lw_sparse *run, struct lw_error *err);
 
     /** Return the bytes needed until the lines are found; host bytes include pinned ones. */

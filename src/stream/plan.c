@@ -22,9 +22,6 @@ enum { MIB = 1 << 20 };
 static const int64_t wanted_slot_bytes = 64 * (int64_t)MIB;
 static const int64_t least_slot_bytes = 8 * (int64_t)MIB;
 
-/* Assumed file rate of all ranks together, for estimates only: a parallel file system or RAM disk. */
-static const double file_bytes_per_second = 1e9;
-
 /* A contiguous piece of a write: measured bytes in MPI's lists, and assumed time. */
 static const int64_t bytes_per_piece = 64;
 static const double seconds_per_piece = 1e-6;
@@ -32,6 +29,9 @@ static const double seconds_per_piece = 1e-6;
 /* Assumed time that threads and ranks spend in a round waiting for each other. Measured rounds of a few kilobytes took 0.05 ms of
  * a core's time, and up to 0.8 ms of elapsed time. */
 static const double seconds_per_round = 1e-4;
+
+/* Steps of a round in which ranks wait for each other, each of log2 of the ranks messages one after the other. */
+enum { STEPS_PER_ROUND = 4 };
 
 int64_t lw_plan_host_bytes(const struct lw_plan *plan)
 {
@@ -161,6 +161,24 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------ */
 
+static struct lw_rates rates_of(const struct lw_plan_spec *spec)
+{
+    return spec->rates ? *spec->rates : lw_machine_rates(NULL);
+}
+
+/* Return the factor by which the engine is slower than its models. */
+static double slowness_of(const struct lw_engine *engine, const struct lw_rates *rates)
+{
+    return engine->link_rate == 0 ? rates->slowdown : lw_engine_slowness(engine);
+}
+
+/* Return the seconds of the copies to devices or from them, whichever take longer; 0 without devices. */
+static double copy_seconds_of(struct lw_comm *comm, const struct lw_engine *engine, const struct lw_plan *plan)
+{
+    const double bytes = (double)lw_max64(plan->input_bytes, plan->output_bytes);
+    return engine->link_rate > 0 ? bytes / (engine->link_rate * lw_comm_size(comm)) : 0;
+}
+
 /* Estimate the quantities that do not depend on the rounds. Collective. */
 static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
@@ -180,23 +198,37 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
             plan->output_bytes += job->op.n_channels * job->window_count * job->op.conv2d.columns * (int64_t)sizeof(float);
     const int64_t workers = lw_comm_sum(spec->comm, lw_max64(1, spec->engine->n_workers));
     plan->mesh_seconds = lw_mesh_pass_seconds(job, lw_comm_sum(spec->comm, lw_engine_host_threads(spec->engine)));
+    const struct lw_rates rates = rates_of(spec);
     if (job->mesh)
-        plan->mesh_seconds += (double)plan->input_bytes / file_bytes_per_second;
-    plan->busy_seconds = count_values(job, plan) * plan->op.seconds_per_output / (double)workers;
-    plan->file_seconds = (double)(plan->input_bytes + plan->output_bytes) / file_bytes_per_second;
+        plan->mesh_seconds += (double)plan->input_bytes / rates.read;
+    plan->busy_seconds =
+        count_values(job, plan) * plan->op.seconds_per_output * slowness_of(spec->engine, &rates) / (double)workers;
+    plan->read_seconds = (double)plan->input_bytes / rates.read;
+    plan->write_seconds = (double)plan->output_bytes / rates.write;
+    plan->copy_seconds = copy_seconds_of(spec->comm, spec->engine, plan);
+}
+
+struct lw_run_model lw_plan_times(const struct lw_plan *plan)
+{
+    return (struct lw_run_model){
+        .prepare = plan->filter_seconds + plan->mesh_seconds, .compute = plan->compute_seconds, .copy = plan->copy_seconds,
+        .read = plan->read_seconds + plan->chunk_cost.seconds, .write = plan->write_seconds + plan->piece_seconds,
+        .halo = plan->halo_seconds, .messages = plan->round_seconds,
+    };
 }
 
 double lw_plan_seconds(const struct lw_plan *plan)
 {
-    const double files = plan->file_seconds + plan->chunk_cost.seconds + plan->piece_seconds;
-    return (plan->compute_seconds > files ? plan->compute_seconds : files) + plan->filter_seconds + plan->mesh_seconds +
-           plan->round_seconds;
+    const struct lw_run_model times = lw_plan_times(plan);
+    return lw_run_model_seconds(&times);
 }
 
 double lw_plan_serial_seconds(const struct lw_plan *plan)
 {
-    return plan->compute_seconds + plan->file_seconds + plan->piece_seconds + plan->chunk_cost.seconds + plan->filter_seconds +
-           plan->mesh_seconds + plan->round_seconds;
+    struct lw_run_model times = lw_plan_times(plan);
+    times.copy = 0;             /* copies are short beside the files that they come from and go to */
+    times.is_in_turn = true;
+    return lw_run_model_seconds(&times);
 }
 
 /* Return the parts of a piece of the axis and of channels that threads share: units of both, and where these are few, shares of 8
@@ -233,10 +265,17 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     /* Each rank prepares the filters that it holds, group after group. */
     const int64_t sharing = rounds->split == LW_SPLIT_FILTERS ? rounds->n_ranks : 1;
     const int64_t groups = lw_divide_up(lw_max64(1, rounds->grid.n_filters), rounds->held * sharing);
-    plan->filter_seconds = (double)groups * plan->op.seconds_to_prepare / (double)threads;
+    const struct lw_rates rates = rates_of(spec);
+    plan->filter_seconds = (double)groups * plan->op.seconds_to_prepare * slowness_of(spec->engine, &rates) / (double)threads;
     if (spec->job->bank.rows > 0)
-        plan->filter_seconds += (double)lw_whole_bytes(&spec->job->bank) / file_bytes_per_second;
-    plan->round_seconds = (double)rounds->n_rounds * seconds_per_round;
+        plan->filter_seconds += (double)lw_whole_bytes(&spec->job->bank) / rates.read;
+    const double steps = STEPS_PER_ROUND * ceil(log2(rounds->n_ranks));
+    plan->round_seconds = (double)rounds->n_rounds * (seconds_per_round + steps * rates.latency);
+    if (rates.network > 0 && shares_axis) {
+        const struct lw_halo_spec halo = lw_plan_halo(plan, spec->job);
+        const double width = (double)(halo.n_inputs > 0 ? halo.n_inputs : rounds->group) * (double)halo.sample_bytes;
+        plan->halo_seconds = (double)rounds->n_rounds * (rates.latency + (double)rounds->grid.halo * width / rates.network);
+    }
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
 }
 
@@ -445,27 +484,22 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
     return rc ? rc : lw_comm_agree(spec->comm, choose_rounds(spec, plan, err), err);
 }
 
-int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, struct lw_run_model *model,
-                  struct lw_error *err)
+int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, const struct lw_rates *rates,
+                  struct lw_run_model *model, struct lw_error *err)
 {
-    const struct lw_plan_spec spec = {.comm = comm, .job = job, .engine = engine};
+    const struct lw_plan_spec spec = {.comm = comm, .job = job, .engine = engine, .rates = rates};
     struct lw_plan plan = {0};
     const int rc = plan_operation(&spec, &plan, err);
     if (rc)
         return rc;
     const int64_t own = lw_choice_workers(comm, engine), workers = lw_comm_sum(comm, own);
-    const int64_t ranks = lw_comm_size(comm), nodes = lw_comm_nodes(comm);
     const int64_t parts = parts_of(&plan, job->n_outputs, job->op.n_channels);
     const double share = plan.op.input_width > 1 ? 1 : busy_share(parts, workers);
     *model = (struct lw_run_model){
-        .prepare = plan.op.seconds_to_prepare / (double)own,
-        .compute = count_values(job, &plan) * plan.op.seconds_per_output / ((double)workers * share),
-        .files = (double)(plan.input_bytes + plan.output_bytes) / (LW_CHOICE_FILE_RATE * (double)nodes),
+        .prepare = plan.op.seconds_to_prepare * lw_engine_slowness(engine) / (double)own,
+        .compute = count_values(job, &plan) * plan.op.seconds_per_output * slowness_of(engine, rates) / ((double)workers * share),
+        .copy = copy_seconds_of(comm, engine, &plan), .read = plan.read_seconds, .write = plan.write_seconds,
     };
-    if (engine->link_rate == 0)
-        model->compute *= LW_CHOICE_CPU_SLOWDOWN;
-    else
-        model->copy = (double)lw_max64(plan.input_bytes, plan.output_bytes) / (engine->link_rate * (double)ranks);
     return LW_OK;
 }
 
@@ -473,7 +507,7 @@ int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_err
 {
     const struct lw_plan_spec spec = {
         .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader,
-        .map = setup->map, .mask = setup->mask, .limits = setup->limits,
+        .map = setup->map, .mask = setup->mask, .limits = setup->limits, .rates = &setup->rates,
         .split = (enum lw_split)lw_options_choice(setup->options, "split"),
         .n_io_threads = setup->pool ? lw_pool_threads(setup->pool) : 0,
     };
@@ -526,7 +560,7 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     print_rounds(setup, plan);
     const struct lw_plan_bytes *const b = &plan->bytes;
     lw_plan_total_row("host memory", lw_plan_host_bytes(plan), plan->limits.host, plan->limits.host_source);
-    lw_plan_bytes_row("  base", plan->limits.base, " resident before the first round");
+    lw_plan_base_row(setup, "round");
     lw_plan_bytes_row("  files", b->files, "");
     lw_plan_bytes_row("  halo", b->halo, "");
     lw_plan_bytes_row("  engine", b->engine, "");
@@ -542,8 +576,12 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     if (cost->times != 0)
         printf("%-16seach %s %.3g times on average: %.3g s %s\n", "chunks", is_compressed ? "decoded" : "read", cost->times,
                cost->seconds, is_compressed ? "at an assumed 100 MB/s a rank" : "more than once, at an assumed 1 GB/s");
-    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s at an assumed 1 GB/s", "time",
-           lw_plan_seconds(plan) + LW_PLAN_START_SECONDS, plan->compute_seconds, plan->file_seconds + plan->piece_seconds);
+    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s", "time", lw_plan_seconds(plan) + LW_PLAN_START_SECONDS,
+           plan->compute_seconds, plan->read_seconds + plan->write_seconds + plan->piece_seconds);
+    if (setup->machine)
+        printf(" at %.3g GB/s read, %.3g written", setup->rates.read / 1e9, setup->rates.write / 1e9);
+    else
+        printf(" at an assumed 1 GB/s");
     if (cost->seconds > 0)
         printf(", chunks %.3g s", cost->seconds);
     printf(", overlapping");
@@ -551,8 +589,10 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
         printf("; filters %.3g s before", plan->filter_seconds);
     if (plan->mesh_seconds >= 0.01)
         printf("; mesh %.3g s before", plan->mesh_seconds);
+    if (plan->halo_seconds >= 0.01)
+        printf("; halo %.3g s", plan->halo_seconds);
     if (plan->round_seconds >= 0.5)
-        printf("; %" PRId64 " rounds %.3g s at an assumed 0.1 ms: more memory makes fewer", plan->rounds.n_rounds,
-               plan->round_seconds);
+        printf("; %" PRId64 " rounds %.3g s at an assumed %.3g ms: more memory makes fewer", plan->rounds.n_rounds,
+               plan->round_seconds, 1e3 * plan->round_seconds / (double)plan->rounds.n_rounds);
     printf("\n");
 }

@@ -24,13 +24,15 @@ struct lw_plan {
     struct lw_plan_bytes bytes;
     struct lw_limits limits;
     int64_t input_bytes, output_bytes;      /* totals of all ranks */
-    double compute_seconds, file_seconds;   /* estimates for the whole run, s */
+    double compute_seconds, read_seconds, write_seconds;    /* estimates for the whole run, s */
+    double copy_seconds;                    /* copies to a device or from it, whichever take longer, s */
+    double halo_seconds;                    /* time of all rounds' halos on the network, s; overlaps nothing */
     double busy_seconds;                    /* compute_seconds if all threads were always busy, s */
     double mesh_seconds;                    /* time of the pass for the mesh, s; overlaps nothing */
     double filter_seconds;                  /* time to read and prepare the filters, s; overlaps nothing */
     double round_seconds;                   /* cost of all rounds that does not depend on their size, s; overlaps nothing */
-    struct lw_chunk_cost chunk_cost;        /* cost of reading chunks more than once; added to file_seconds */
-    double piece_seconds;                   /* cost of writing the result's rows in pieces, s; added to file_seconds */
+    struct lw_chunk_cost chunk_cost;        /* cost of reading chunks more than once; added to read_seconds */
+    double piece_seconds;                   /* cost of writing the result's rows in pieces, s; added to write_seconds */
 };
 
 /* Input of planning. All members are borrowed during the call. */
@@ -42,6 +44,7 @@ struct lw_plan_spec {
     const struct lw_reader *map;        /* NULL: no map of weights */
     const struct lw_mask *mask; /* NULL: no mask */
     struct lw_limits limits;
+    const struct lw_rates *rates;       /* NULL: those assumed of the ranks that are here */
     enum lw_split split;
     int n_io_threads;           /* threads of the pool, which read and write; 0: no pool */
 };
@@ -53,7 +56,8 @@ int64_t lw_plan_output_values(const struct lw_plan *plan);
 /** Return all host bytes of one rank, limits.base included. */
 int64_t lw_plan_host_bytes(const struct lw_plan *plan);
 
-/** Return the estimated seconds of all rounds; computing overlaps reading and writing. */
+/** Return the estimated times of the rounds, and their seconds; computing overlaps reading and writing. */
+struct lw_run_model lw_plan_times(const struct lw_plan *plan);
 double lw_plan_seconds(const struct lw_plan *plan);
 double lw_plan_serial_seconds(const struct lw_plan *plan);     /* the same if nothing overlapped */
 
@@ -63,8 +67,8 @@ double lw_plan_serial_seconds(const struct lw_plan *plan);     /* the same if no
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err);
 
 /** Model a run on an engine that only plans, see lw_run_model_fn. */
-int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, struct lw_run_model *model,
-                  struct lw_error *err);
+int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct lw_engine *engine, const struct lw_rates *rates,
+                  struct lw_run_model *model, struct lw_error *err);
 
 /** Plan the run of a setup like lw_plan_make. Also sets setup->algorithm, and describes the checksums in the job. */
 int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_error *err);

@@ -305,12 +305,15 @@ int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
                    struct lw_error *err)
 {
     struct stream run = {0};
+    struct lw_setup_way way = streamed_way;
     int rc;
+    way.machine = planned->machine;
     if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
-        (rc = lw_setup_open(comm, ops, options, &streamed_way, &run.setup, err)) ||
+        (rc = lw_setup_open(comm, ops, options, &way, &run.setup, err)) ||
         (rc = lw_plan_make_for(&run.setup, &run.plan, err)))
         goto done;
     const struct lw_plan *const plan = &run.plan;
+    lw_planned_take(planned, &run.setup, lw_plan_times(plan));
     planned->host_bytes = lw_plan_host_bytes(plan);
     planned->device_bytes = plan->bytes.device;
     planned->read_bytes = plan->input_bytes;

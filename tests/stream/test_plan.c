@@ -107,22 +107,24 @@ static void check_model(struct lw_comm *comm)
 {
     const double ranks = lw_comm_size(comm), cores = fmax(1, (double)(sysconf(_SC_NPROCESSORS_ONLN) / lw_comm_size(comm)));
     const double slowdown = LW_CHOICE_CPU_SLOWDOWN, outputs = 3 * 10000000.0;     /* three filters; int16 in, float32 out */
+    const struct lw_rates rates = {.read = 1e10, .write = 2e10, .slowdown = LW_CHOICE_CPU_SLOWDOWN};
     struct lw_engine engine = fake;
     struct lw_job job;
     struct lw_run_model model;
     struct lw_error err = {0};
     make_job(&job, 10000000, 1, 257, LW_TIME_FAST);
     engine.n_workers = 1 << 20;         /* far more than cores: a rank has its share of these */
-    CHECK(lw_plan_model(comm, &job, &engine, &model, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_plan_model(comm, &job, &engine, &rates, &model, &err) == LW_OK, "%s", err.message);
     CHECK(fabs(model.compute - slowdown * outputs * 1e-9 / (cores * ranks)) < 0.05 * model.compute, "computing takes %g s",
           model.compute);
     CHECK(model.copy == 0 && model.start == 0, "copies take %g s, the start %g s", model.copy, model.start);
-    CHECK(fabs(model.files * LW_CHOICE_FILE_RATE - (20000000 + 4 * outputs)) < 1, "files take %g s", model.files);
+    CHECK(fabs(model.read * 1e10 - 20000000) < 1 && fabs(model.write * 2e10 - 4 * outputs) < 1, "files take %g and %g s",
+          model.read, model.write);
     engine.link_rate = 1e9;
-    CHECK(lw_plan_model(comm, &job, &engine, &model, &err) == LW_OK && fabs(model.copy * ranks - 4 * outputs / 1e9) < 1e-9,
+    CHECK(lw_plan_model(comm, &job, &engine, &rates, &model, &err) == LW_OK && fabs(model.copy * ranks - 4 * outputs / 1e9) < 1e-9,
           "copies take %g s: %s", model.copy, err.message);
     make_job(&job, 1000, 1, 257, LW_TIME_FAST);         /* one part, which one thread computes */
-    CHECK(lw_plan_model(comm, &job, &engine, &model, &err) == LW_OK && fabs(model.compute - 3000 * 1e-9) < 1e-12,
+    CHECK(lw_plan_model(comm, &job, &engine, &rates, &model, &err) == LW_OK && fabs(model.compute - 3000 * 1e-9) < 1e-12,
           "one part takes %g s: %s", model.compute, err.message);
 }
 
