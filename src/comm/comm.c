@@ -19,7 +19,29 @@ struct lw_comm {
     int node_rank, node_size;
     char host[64];
     char library[128];
+    enum lw_phase phase;
+    struct lw_traffic traffic[LW_PHASES];
 };
+
+void lw_comm_count_collective(struct lw_comm *comm, int64_t bytes)
+{
+    comm->traffic[comm->phase].collectives++;
+    comm->traffic[comm->phase].collective_bytes += bytes;
+}
+
+void lw_comm_count_message(struct lw_comm *comm, int64_t bytes)
+{
+    comm->traffic[comm->phase].messages++;
+    comm->traffic[comm->phase].message_bytes += bytes;
+}
+
+void lw_comm_begin_phase(struct lw_comm *comm, enum lw_phase phase)
+{
+    comm->phase = phase;
+    MPI_Pcontrol((int)phase);
+}
+
+const struct lw_traffic *lw_comm_traffic(const struct lw_comm *comm, enum lw_phase phase) { return &comm->traffic[phase]; }
 
 /* Shorten "Open MPI v4.1.4, package: ..." to "Open MPI 4.1.4". */
 static void library_name(char *text, size_t size)
@@ -293,6 +315,7 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
 {
     const int failed = code == LW_OK ? comm->size : comm->rank;
     const int first = comm->is_model ? failed : least_of_all(comm, failed);
+    comm->traffic[comm->phase].agreements++;
     if (first == comm->size)
         return LW_OK;
     if (first == comm->rank)
@@ -303,6 +326,7 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
     }
     if (!comm->is_model)
         MPI_Bcast(err, (int)sizeof *err, MPI_BYTE, first, comm->world);
+    lw_comm_count_collective(comm, sizeof *err);
     return err->code;
 }
 
@@ -324,8 +348,6 @@ int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struc
     enum { PART = 256 };
     const int64_t length = (int64_t)strlen(text);
     int64_t end = length + 1;       /* bytes of rank 0's text, final zero included, after the broadcast */
-    if (comm->is_model)
-        return LW_OK;
     lw_comm_broadcast(comm, &end, sizeof end);
     int rc = LW_OK;
     for (int64_t first = 0; first < end; first += PART) {
@@ -334,7 +356,9 @@ int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struc
         char theirs[PART + 1] = "";
         if (comm->rank == 0)
             memcpy(theirs, mine, (size_t)part);
-        MPI_Bcast(theirs, part, MPI_CHAR, 0, comm->world);
+        if (!comm->is_model)
+            MPI_Bcast(theirs, part, MPI_CHAR, 0, comm->world);
+        lw_comm_count_collective(comm, part);
         if (rc == LW_OK && strncmp(mine, theirs, (size_t)part) != 0)
             rc = fail_differing(comm, what, theirs, mine, end <= PART && length < PART, err);
     }
@@ -346,17 +370,15 @@ static void broadcast_from(struct lw_comm *comm, int root, void *data, int64_t b
     char *at = data;
     for (int64_t left = bytes; left > 0; ) {
         const int64_t part = left < LW_MESSAGE_BYTES ? left : LW_MESSAGE_BYTES;
-        MPI_Bcast(at, (int)part, MPI_BYTE, root, comm->world);
+        if (!comm->is_model)
+            MPI_Bcast(at, (int)part, MPI_BYTE, root, comm->world);
+        lw_comm_count_collective(comm, part);
         at += part;
         left -= part;
     }
 }
 
-void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes)
-{
-    if (!comm->is_model)
-        broadcast_from(comm, 0, data, bytes);
-}
+void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes) { broadcast_from(comm, 0, data, bytes); }
 
 int lw_comm_join_team(struct lw_comm *comm, int number, struct lw_comm **out, struct lw_error *err)
 {
@@ -387,25 +409,41 @@ void lw_comm_share(struct lw_comm *comm, void *data, const int64_t *edges)
         broadcast_from(comm, rank, (char *)data + edges[rank], edges[rank + 1] - edges[rank]);
 }
 
-static int64_t reduce(struct lw_comm *comm, int64_t value, MPI_Op op)
+static void reduce(struct lw_comm *comm, int64_t *values, int n, MPI_Op op)
 {
     if (!comm->is_model)
-        MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, op, comm->world);
+        MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, op, comm->world);
+    lw_comm_count_collective(comm, n * (int64_t)sizeof *values);
+}
+
+static int64_t reduce_one(struct lw_comm *comm, int64_t value, MPI_Op op)
+{
+    reduce(comm, &value, 1, op);
     return value;
 }
 
-int64_t lw_comm_min(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_MIN); }
-int64_t lw_comm_max(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_MAX); }
+void lw_comm_sums(struct lw_comm *comm, int64_t *values, int n)
+{
+    reduce(comm, values, n, MPI_SUM);
+    for (int i = 0; i < n && comm->is_model; i++)
+        values[i] *= comm->size;
+}
+
 int64_t lw_comm_sum(struct lw_comm *comm, int64_t value)
 {
-    return comm->is_model ? comm->size * value : reduce(comm, value, MPI_SUM);
+    lw_comm_sums(comm, &value, 1);
+    return value;
 }
-int64_t lw_comm_or(struct lw_comm *comm, int64_t bits) { return reduce(comm, bits, MPI_BOR); }
+
+int64_t lw_comm_min(struct lw_comm *comm, int64_t value) { return reduce_one(comm, value, MPI_MIN); }
+int64_t lw_comm_max(struct lw_comm *comm, int64_t value) { return reduce_one(comm, value, MPI_MAX); }
+int64_t lw_comm_or(struct lw_comm *comm, int64_t bits) { return reduce_one(comm, bits, MPI_BOR); }
 
 void lw_comm_barrier(struct lw_comm *comm)
 {
     if (!comm->is_model)
         MPI_Barrier(comm->world);
+    lw_comm_count_collective(comm, 0);
 }
 
 /* Give a model's gathered bytes: every rank has the same. */
@@ -421,6 +459,7 @@ void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double 
         repeat(comm, mine, count * (int64_t)sizeof *mine, all);
     else
         MPI_Gather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, 0, comm->world);
+    lw_comm_count_collective(comm, count * (int64_t)sizeof *mine);
 }
 
 void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void *all)
@@ -429,6 +468,7 @@ void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void 
         repeat(comm, mine, bytes, all);
     else
         MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm->world);
+    lw_comm_count_collective(comm, bytes);
 }
 
 void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root)
@@ -440,35 +480,83 @@ void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int ro
             MPI_Reduce(MPI_IN_PLACE, values + first, part, MPI_DOUBLE, MPI_SUM, root, comm->world);
         else
             MPI_Reduce(values + first, NULL, part, MPI_DOUBLE, MPI_SUM, root, comm->world);
+        lw_comm_count_collective(comm, part * (int64_t)sizeof *values);
     }
 }
 
-enum { TAG_BRING = 17 };
+enum { TAG_BRING = 17, TAG_MERGE };
 
+static void send(struct lw_comm *comm, const void *data, int64_t bytes, int to, int tag)
+{
+    MPI_Send(data, (int)bytes, MPI_BYTE, to, tag, comm->world);
+    lw_comm_count_message(comm, bytes);
+}
+
+/* Return the lowest rank above this one that has bytes to send; the size: none. Each exchange doubles the ranks seen. */
+static int next_sender(struct lw_comm *comm, bool has_bytes)
+{
+    int next = comm->size;
+    for (int64_t step = 1; step < comm->size; step *= 2) {
+        const int mine = has_bytes ? comm->rank : next;
+        const int to = comm->rank >= step ? (int)(comm->rank - step) : MPI_PROC_NULL;
+        const int from = comm->rank + step < comm->size ? (int)(comm->rank + step) : MPI_PROC_NULL;
+        int theirs = comm->size;
+        MPI_Sendrecv(&mine, 1, MPI_INT, to, TAG_BRING, &theirs, 1, MPI_INT, from, TAG_BRING, comm->world, MPI_STATUS_IGNORE);
+        if (to != MPI_PROC_NULL)
+            lw_comm_count_message(comm, sizeof mine);
+        next = theirs < next ? theirs : next;
+    }
+    return next;
+}
+
+/* Each sender begins with its number of bytes and the next sender, so that rank 0 hears only from ranks that have bytes. */
 int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *buffer, int64_t buffer_bytes, lw_comm_take_fn *take,
                   void *context, struct lw_error *err)
 {
+    if (lw_comm_sum(comm, bytes) == 0)
+        return LW_OK;
+    int64_t head[2] = {bytes, next_sender(comm, bytes > 0)};
     const char *at = mine;
     if (comm->rank > 0) {
-        MPI_Send(&bytes, 1, MPI_INT64_T, 0, TAG_BRING, comm->world);
+        if (bytes > 0)
+            send(comm, head, sizeof head, 0, TAG_BRING);
         for (int64_t left = bytes, part; left > 0; left -= part, at += part) {
             part = left < buffer_bytes ? left : buffer_bytes;
-            MPI_Send(at, (int)part, MPI_BYTE, 0, TAG_BRING, comm->world);
+            send(comm, at, part, 0, TAG_BRING);
         }
         return LW_OK;
     }
     int rc = bytes > 0 ? take(context, mine, bytes, err) : LW_OK;
-    for (int rank = 1; rank < comm->size; rank++) {
+    while (head[1] < comm->size) {
+        const int rank = (int)head[1];
         struct lw_error its = {0};
-        int64_t left;
         int its_rc = LW_OK;
-        MPI_Recv(&left, 1, MPI_INT64_T, rank, TAG_BRING, comm->world, MPI_STATUS_IGNORE);
-        while (left > 0) {
-            const int64_t part = left < buffer_bytes ? left : buffer_bytes;
+        MPI_Recv(head, sizeof head, MPI_BYTE, rank, TAG_BRING, comm->world, MPI_STATUS_IGNORE);
+        for (int64_t left = head[0], part; left > 0; left -= part) {
+            part = left < buffer_bytes ? left : buffer_bytes;
             MPI_Recv(buffer, (int)part, MPI_BYTE, rank, TAG_BRING, comm->world, MPI_STATUS_IGNORE);
             its_rc = its_rc ? its_rc : take(context, buffer, part, &its);
-            left -= part;
         }
+        if (rc == LW_OK && (rc = its_rc))
+            *err = its;
+    }
+    return rc;
+}
+
+int lw_comm_merge(struct lw_comm *comm, int n, const void *mine, void *received, int64_t bytes, lw_comm_take_fn *take, void *context,
+                  struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int64_t step = 1; step < n; step *= 2) {
+        if (comm->rank & step) {
+            send(comm, mine, bytes, (int)(comm->rank - step), TAG_MERGE);
+            break;
+        }
+        if (comm->rank + step >= n)
+            continue;
+        struct lw_error its = {0};
+        MPI_Recv(received, (int)bytes, MPI_BYTE, (int)(comm->rank + step), TAG_MERGE, comm->world, MPI_STATUS_IGNORE);
+        const int its_rc = take(context, received, bytes, &its);
         if (rc == LW_OK && (rc = its_rc))
             *err = its;
     }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "comm/traffic.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +56,7 @@ void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes);        
 int64_t lw_comm_min(struct lw_comm *comm, int64_t value);                       /* Collective. */
 int64_t lw_comm_max(struct lw_comm *comm, int64_t value);                       /* Collective. */
 int64_t lw_comm_sum(struct lw_comm *comm, int64_t value);                       /* Collective. */
+void lw_comm_sums(struct lw_comm *comm, int64_t *values, int n);                /* several sums by one call. Collective. */
 int64_t lw_comm_or(struct lw_comm *comm, int64_t bits);                         /* bitwise or. Collective. */
 void lw_comm_barrier(struct lw_comm *comm);                                     /* Collective. */
 
@@ -83,10 +85,24 @@ void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int ro
 typedef int lw_comm_take_fn(void *context, const void *data, int64_t bytes, struct lw_error *err);
 
 /** Send every rank's bytes, any number of them, to rank 0, which passes them to `take` piece by piece, in the order of the ranks.
- * Collective. Rank 0 returns the first error of `take` after all bytes have come; the other ranks return LW_OK.
+ * Ranks without bytes send rank 0 nothing. Collective. Rank 0 returns the first error of `take` after all bytes have come; the other
+ * ranks return LW_OK.
  * @param buffer  [buffer_bytes] on rank 0: room for a piece; buffer_bytes is the same on all ranks */
 int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *buffer, int64_t buffer_bytes, lw_comm_take_fn *take,
                   void *context, struct lw_error *err);
+
+/** Merge what the ranks [0, n) have, along a tree: each rank takes what higher ranks have merged, lowest first, and then sends
+ * `mine` to a lower rank. Rank 0 sends nothing. Collective over these ranks. @return  the first error of `take`
+ * @param mine  [bytes], where `take` merges
+ * @param received  [bytes], of another rank, passed to `take` */
+int lw_comm_merge(struct lw_comm *comm, int n, const void *mine, void *received, int64_t bytes, lw_comm_take_fn *take, void *context,
+                  struct lw_error *err);
+
+/** Begin a phase of the run; it is also told to profilers (MPI_Pcontrol). Not collective. */
+void lw_comm_begin_phase(struct lw_comm *comm, enum lw_phase phase);
+
+/** Return what this rank has sent in a phase. Communicators of a team are counted apart. */
+const struct lw_traffic *lw_comm_traffic(const struct lw_comm *comm, enum lw_phase phase);
 
 /** Print the error with rank and host on standard error and end all ranks with its code (MPI_Abort). For failures inside a
  * collective file call, of which other ranks learn in no other way. Does not return. */

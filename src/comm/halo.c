@@ -53,6 +53,21 @@ int64_t lw_halo_bytes(const struct lw_halo_spec *spec)
            (int64_t)sizeof(struct lw_halo);
 }
 
+/* Rank p sends its tail to rank p + 1; the rank that had the last slice of the round before sends the carry to rank 0. */
+void lw_halo_traffic(const struct lw_halo_spec *spec, int64_t round, struct lw_traffic *traffic)
+{
+    const struct lw_rounds *const rounds = spec->rounds;
+    if (rounds->grid.halo == 0 || !sends_messages(rounds))
+        return;
+    const bool goes_on = !lw_rounds_starts_axis(rounds, round) && lw_rounds_workers(rounds, round - 1) > 1;
+    const int64_t n = lw_rounds_workers(rounds, round) - 1 + goes_on;
+    const int64_t n_inputs = inputs(spec->n_inputs, lw_rounds_block(rounds, round, 0).n_channels);
+    const int64_t bytes = rounds->grid.halo * n_inputs * spec->sample_bytes;
+    traffic->messages += n * ((bytes + LW_MESSAGE_BYTES - 1) / LW_MESSAGE_BYTES);
+    traffic->message_bytes += n * bytes;
+    traffic->chain += n > 0;
+}
+
 int lw_halo_create(struct lw_comm *comm, const struct lw_halo_spec *spec, struct lw_halo **out, struct lw_error *err)
 {
     struct lw_halo *const halo = *out = lw_alloc(sizeof *halo, "the halo exchange", err);
@@ -149,9 +164,10 @@ static void post(struct lw_halo *halo, char *at, int64_t bytes, int peer, bool i
         const int part = (int)(left < LW_MESSAGE_BYTES ? left : LW_MESSAGE_BYTES);
         assert(halo->n_requests < halo->max_requests);
         MPI_Request *const request = &halo->requests[halo->n_requests++];
-        if (is_send)
+        if (is_send) {
             MPI_Isend(at + done, part, MPI_BYTE, peer, TAG, world, request);
-        else
+            lw_comm_count_message(halo->comm, part);
+        } else
             MPI_Irecv(at + done, part, MPI_BYTE, peer, TAG, world, request);
     }
 }

@@ -23,6 +23,9 @@ struct lw_halo_spec {
 /** Return the host bytes that lw_halo_create allocates. */
 int64_t lw_halo_bytes(const struct lw_halo_spec *spec);
 
+/** Add the messages of a round, and one to the chain if there are any: ranks send what they have read, and wait for no other. */
+void lw_halo_traffic(const struct lw_halo_spec *spec, int64_t round, struct lw_traffic *traffic);
+
 /** Allocate the carry and the message buffers. @param comm  borrowed for the halo's life */
 int lw_halo_create(struct lw_comm *comm, const struct lw_halo_spec *spec, struct lw_halo **out, struct lw_error *err);
 void lw_halo_destroy(struct lw_halo *halo);                 /* NULL is legal */

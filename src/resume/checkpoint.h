@@ -44,6 +44,8 @@ struct lw_checkpoint_news {
     bool is_busy;                       /* some rank has passed is_busy = true */
 };
 
+#define LW_CHECKPOINT_POLL_BYTES ((int64_t)sizeof(int64_t))     /* one collective of this size */
+
 /** Poll at the end of a round. LW_ESTOPPED: the run must end now. Collective.
  * @param is_busy  whether this rank's earlier writes are still under way; shared with all ranks */
 int lw_checkpoint_poll(struct lw_checkpoint *checkpoint, bool is_busy, struct lw_checkpoint_news *news, struct lw_error *err);

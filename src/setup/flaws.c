@@ -27,11 +27,15 @@ void lw_flaws_add(struct lw_flaws *flaws, const struct lw_flaws *more)
 
 void lw_flaws_sum(struct lw_comm *comm, struct lw_flaws *flaws)
 {
-    flaws->n_not_finite = lw_comm_sum(comm, flaws->n_not_finite);
-    flaws->n_out_of_range = lw_comm_sum(comm, flaws->n_out_of_range);
-    flaws->n_quiet = lw_comm_sum(comm, flaws->n_quiet);
-    flaws->loss.n_saturated = lw_comm_sum(comm, flaws->loss.n_saturated);
-    flaws->loss.n_nan = lw_comm_sum(comm, flaws->loss.n_nan);
+    int64_t *const counts[] = {&flaws->n_not_finite, &flaws->n_out_of_range, &flaws->n_quiet, &flaws->loss.n_saturated,
+                               &flaws->loss.n_nan};
+    enum { N = sizeof counts / sizeof *counts };
+    int64_t sums[N];
+    for (int i = 0; i < N; i++)
+        sums[i] = *counts[i];
+    lw_comm_sums(comm, sums, N);
+    for (int i = 0; i < N; i++)
+        *counts[i] = sums[i];
     const int64_t end = lw_comm_max(comm, flaws->end);
     flaws->first = lw_comm_min(comm, flaws->end > 0 ? flaws->first : INT64_MAX);
     flaws->is_rough = lw_comm_min(comm, flaws->end < end || flaws->is_rough) > 0;

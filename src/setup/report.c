@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES], struct lw_error *err)
 {
@@ -90,6 +91,35 @@ void lw_report_memory(const struct lw_report *report)
     char resident[24];
     const int64_t peak = lw_comm_max(report->comm, lw_memory_peak_bytes());
     lw_log_detail("peak memory of a rank: %s", lw_bytes_text(peak, resident));
+}
+
+const char *lw_traffic_text(const struct lw_traffic *traffic, char text[LW_TRAFFIC_TEXT])
+{
+    int used = snprintf(text, LW_TRAFFIC_TEXT, "%" PRId64 " agreements, %" PRId64 " collectives of %" PRId64 " bytes in all, %" PRId64
+                        " messages of %" PRId64 " bytes in all", traffic->agreements, traffic->collectives,
+                        traffic->collective_bytes, traffic->messages, traffic->message_bytes);
+    if (traffic->chain > 0)
+        snprintf(text + used, (size_t)(LW_TRAFFIC_TEXT - used), "; %" PRId64 " of them one after the other", traffic->chain);
+    return text;
+}
+
+void lw_report_traffic(const struct lw_report *report)
+{
+    static const char *const names[] = {[LW_PHASE_START] = "start", [LW_PHASE_ROUNDS] = "rounds"};
+    struct lw_traffic traffic[LW_PHASE_END];
+    int64_t sums[LW_PHASE_END][2];
+    char text[LW_TRAFFIC_TEXT];
+    for (int phase = 0; phase < LW_PHASE_END; phase++) {
+        traffic[phase] = *lw_comm_traffic(report->comm, phase);
+        sums[phase][0] = traffic[phase].messages;
+        sums[phase][1] = traffic[phase].message_bytes;
+    }
+    lw_comm_sums(report->comm, sums[0], 2 * LW_PHASE_END);
+    for (int phase = 0; phase < LW_PHASE_END; phase++) {
+        traffic[phase].messages = sums[phase][0];
+        traffic[phase].message_bytes = sums[phase][1];
+        lw_log_detail("messages of the %s: %s", names[phase], lw_traffic_text(&traffic[phase], text));
+    }
 }
 
 /* ---- the start --------------------------------------------------------------------------------------------------------- */

@@ -34,6 +34,14 @@ const char *lw_report_longest(const struct lw_report *report);
 /** Log the largest peak memory of any rank. Collective. */
 void lw_report_memory(const struct lw_report *report);
 
+#define LW_TRAFFIC_TEXT 200
+
+/** Write in words what ranks send. @return  text */
+const char *lw_traffic_text(const struct lw_traffic *traffic, char text[LW_TRAFFIC_TEXT]);
+
+/** Log (--verbose) what all ranks have sent until the first round and in the rounds. Collective. */
+void lw_report_traffic(const struct lw_report *report);
+
 /** Return the seconds since the report was opened. */
 double lw_report_elapsed(const struct lw_report *report);
 

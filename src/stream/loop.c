@@ -21,6 +21,7 @@
 #include "base/integers.h"
 #include "base/leave.h"
 #include "base/memory.h"
+#include "resume/checkpoint.h"
 #include "stream/map.h"
 #include "stream/search/best.h"
 #include "stream/search/candidates.h"
@@ -171,6 +172,25 @@ const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop) { return &loop-
 /* Window position of a block's first own sample minus the number of its first output: the job's look-ahead plus the samples that
  * the engine needs behind a block. */
 static int64_t look_ahead(const struct lw_loop *loop) { return loop->setup->job.look_ahead + loop->plan->op.after; }
+
+/* ---- what ranks send --------------------------------------------------------------------------------------------------- */
+
+/* Agreements of a round: two of feed, one each of begin_write and end_write. */
+enum { AGREEMENTS = 4 };
+
+struct lw_traffic lw_loop_traffic(const struct lw_plan *plan, const struct lw_job *job)
+{
+    const struct lw_rounds *const rounds = &plan->rounds;
+    const struct lw_halo_spec halo = lw_plan_halo(plan, job);
+    struct lw_traffic traffic = {0};
+    for (int64_t round = 0; round < rounds->n_rounds; round++) {
+        lw_halo_traffic(&halo, round, &traffic);
+        lw_traffic_add(&traffic, rounds->n_ranks, AGREEMENTS, 1, LW_CHECKPOINT_POLL_BYTES);
+        lw_candidates_traffic(&plan->op, rounds->n_ranks, &traffic);
+        lw_best_traffic(&plan->op, rounds, round, &traffic);
+    }
+    return traffic;
+}
 
 /* ---- one round ----------------------------------------------------------------------------------------------------- */
 

@@ -28,7 +28,8 @@ static void announce(const struct stream *run)
 {
     const struct lw_plan *const plan = &run->plan;
     const struct lw_rounds *const rounds = &plan->rounds;
-    char host[24], limit[24], held[64] = "";
+    const struct lw_traffic traffic = lw_loop_traffic(plan, &run->setup.job);
+    char host[24], limit[24], held[64] = "", messages[LW_TRAFFIC_TEXT];
     if (rounds->held < rounds->grid.n_filters)
         snprintf(held, sizeof held, ", %" PRId64 " filters at a time,", rounds->held);
     lw_log_info("%s: %s", run->setup.job.ops->name, run->setup.job.summary);
@@ -37,6 +38,7 @@ static void announce(const struct stream *run)
                 rounds->n_ranks == 1 ? "" : "s");
     lw_log_detail("memory: %s a rank, of %s (%s)", lw_bytes_text(lw_plan_host_bytes(plan), host),
                   lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
+    lw_log_detail("messages planned: %s", lw_traffic_text(&traffic, messages));
 }
 
 /* Measure what the operation needs of the input: the power spectrum that whitens filters, background and noise of images. */
@@ -150,6 +152,7 @@ static void summarize(struct stream *run, const struct lw_flaws *flaws)
                 outputs / elapsed / 1e6, lw_bytes_text(bytes_read, read), lw_bytes_text(bytes_written, written),
                 (double)(bytes_read + bytes_written) / elapsed / 1e6);
     lw_report_memory(&run->report);
+    lw_report_traffic(&run->report);
     lw_result_warn(&run->result, flaws);
 }
 
@@ -194,7 +197,10 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     announce(&run);
     lw_progress_start(&run.report.progress, lw_grid_outputs(&run.plan.rounds.grid) * lw_plan_output_values(&run.plan),
                       run.plan.input_bytes + run.plan.output_bytes);
-    if ((rc = lw_loop_run(run.loop, 0, run.plan.rounds.n_rounds, err)) == LW_OK)
+    lw_comm_begin_phase(comm, LW_PHASE_ROUNDS);
+    rc = lw_loop_run(run.loop, 0, run.plan.rounds.n_rounds, err);
+    lw_comm_begin_phase(comm, LW_PHASE_END);
+    if (rc == LW_OK)
         rc = finish(&run, err);
     else {
         /* The rounds failed, or the run was interrupted. Computing is given up, but writes in progress are completed. */
@@ -321,8 +327,12 @@ int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
     planned->seconds = lw_plan_seconds(plan);
     planned->serial_seconds = lw_plan_serial_seconds(plan);
     planned->start_seconds = lw_report_elapsed(&run.report);
-    if (planned->prints)
+    if (planned->prints) {
+        const struct lw_traffic traffic = lw_loop_traffic(plan, &run.setup.job);
+        char text[LW_TRAFFIC_TEXT];
         lw_plan_print(&run.setup, &run.plan);
+        lw_plan_row("messages", lw_traffic_text(&traffic, text));
+    }
     if (lw_options_flag(options, "measure"))
         rc = measure(&run, planned, err);
 done:

@@ -11,7 +11,7 @@ struct lw_best {
     int value, filter;          /* numbers of the products */
     size_t bytes;               /* bytes of an output, both numbers together */
     char *sent, *received;
-    struct lw_slot *slot;       /* rank 0: slot, and place of the piece in it, that is being joined */
+    struct lw_slot *slot;       /* slot, and place of the piece in it, that is being joined */
     int64_t first, n;
 };
 
@@ -56,38 +56,59 @@ void lw_best_destroy(struct lw_best *best)
     lw_free(best);
 }
 
+/* Copy the piece of the slot that is being joined. */
+static void pack(const struct lw_best *best)
+{
+    const size_t of_value = best->bytes - sizeof(int32_t), n = (size_t)best->n;
+    const struct lw_slot_product *const products = best->slot->products;
+    memcpy(best->sent, (const char *)products[best->value].data + (size_t)best->first * of_value, n * of_value);
+    memcpy(best->sent + n * of_value, (const int32_t *)products[best->filter].data + best->first, n * sizeof(int32_t));
+}
+
 static int take(void *context, const void *data, int64_t bytes, struct lw_error *err)
 {
     const struct lw_best *const best = context;
     const char *const filters = (const char *)data + (size_t)best->n * (best->bytes - sizeof(int32_t));
     (void)bytes;
-    if (data == best->sent)     /* rank 0's own are there */
-        return LW_OK;
-    return lw_pipeline_join_best(best->pipeline, best->slot, best->first, best->n, data, (const int32_t *)(const void *)filters,
-                                 err);
+    const int rc = lw_pipeline_join_best(best->pipeline, best->slot, best->first, best->n, data,
+                                         (const int32_t *)(const void *)filters, err);
+    pack(best);
+    return rc;
 }
 
 /* All ranks with work have the same outputs and channels. */
+static int64_t count(const struct lw_rounds *rounds, int64_t round)
+{
+    const struct lw_block whole = lw_rounds_block(rounds, round, 0);
+    return whole.count * whole.n_channels;
+}
+
+void lw_best_traffic(const struct lw_op_plan *op, const struct lw_rounds *rounds, int64_t round, struct lw_traffic *traffic)
+{
+    if (!is_wanted(op, rounds->split))
+        return;
+    const int64_t n = count(rounds, round), workers = lw_rounds_workers(rounds, round);
+    traffic->messages += lw_divide_up(n, LW_MOST_JOINED) * (workers - 1);
+    traffic->message_bytes += n * (int64_t)output_bytes(op) * (workers - 1);
+    traffic->chain += n > 0 ? lw_traffic_steps((int)workers + 1) - 1 : 0;       /* of the tree: log2, rounded down */
+    lw_traffic_add(traffic, rounds->n_ranks, 1, 0, 0);
+}
+
 int lw_best_join(struct lw_best *best, struct lw_slot *slot, struct lw_error *err)
 {
     if (!best)
         return LW_OK;
-    const struct lw_block whole = lw_rounds_block(&best->plan->rounds, slot->block.round, 0);
-    const int64_t n = whole.count * whole.n_channels;
-    const size_t of_value = best->bytes - sizeof(int32_t);
+    const struct lw_rounds *const rounds = &best->plan->rounds;
+    const int64_t n = slot->block.count > 0 ? count(rounds, slot->block.round) : 0;
+    const int workers = lw_rounds_workers(rounds, slot->block.round);
     int rc = LW_OK;
     best->slot = slot;
     for (best->first = 0; best->first < n; best->first += LW_MOST_JOINED) {
         best->n = lw_min64(LW_MOST_JOINED, n - best->first);
-        if (slot->block.count > 0) {
-            memcpy(best->sent, (const char *)slot->products[best->value].data + (size_t)best->first * of_value,
-                   (size_t)best->n * of_value);
-            memcpy(best->sent + (size_t)best->n * of_value, (const int32_t *)slot->products[best->filter].data + best->first,
-                   (size_t)best->n * sizeof(int32_t));
-        }
+        pack(best);
         struct lw_error later;
-        const int its_rc = lw_comm_bring(best->comm, best->sent, slot->block.count > 0 ? best->n * (int64_t)best->bytes : 0,
-                                         best->received, LW_MOST_JOINED * (int64_t)best->bytes, take, best, rc ? &later : err);
+        const int its_rc = lw_comm_merge(best->comm, workers, best->sent, best->received, best->n * (int64_t)best->bytes, take, best,
+                                         rc ? &later : err);
         rc = rc ? rc : its_rc;
     }
     return lw_comm_agree(best->comm, rc, err);

@@ -248,19 +248,24 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
     return LW_OK;
 }
 
-/* Set is_crowded: whether all blocks so far have too many crossings. A block's table also has crossings of outputs near the block:
- * the block's own crossings are estimated by its share of these outputs. Collective. */
-static void count_crossings(struct lw_candidates *candidates, const struct lw_slot *slot)
+/* Return this rank's crossings in a block. A block's table also has crossings of outputs near the block: the block's own are
+ * estimated by its share of these outputs. */
+static int64_t own_crossings(const struct lw_candidates *candidates, const struct lw_slot *slot)
 {
     const struct lw_op_plan *const op = candidates->spec.op;
     const struct lw_block *const block = &slot->block;
     const int64_t reach = op->products[candidates->product].beyond / 2;
     const int64_t begin = lw_max64(0, block->first - reach), end = lw_min64(op->n_outputs, block->first + block->count + reach);
-    int64_t own = 0;
-    if (block->count > 0)
-        own = (int64_t)((double)slot->products[candidates->product].n_rows * (double)block->count / (double)(end - begin));
-    candidates->n_crossed += lw_comm_sum(candidates->spec.setup->comm, own);
-    candidates->n_values += lw_rounds_outputs(&candidates->spec.plan->rounds, block->round) * candidates->values;
+    if (block->count == 0)
+        return 0;
+    return (int64_t)((double)slot->products[candidates->product].n_rows * (double)block->count / (double)(end - begin));
+}
+
+/* Set is_crowded: whether all blocks so far have too many crossings. @param n  crossings of all ranks in a round */
+static void count_crossings(struct lw_candidates *candidates, int64_t round, int64_t n)
+{
+    candidates->n_crossed += n;
+    candidates->n_values += lw_rounds_outputs(&candidates->spec.plan->rounds, round) * candidates->values;
     candidates->is_crowded = candidates->n_crossed / HOPELESS > candidates->spec.setup->job.search.most_peaks &&
                              candidates->n_crossed > candidates->n_values / CROWDED;
 }
@@ -364,29 +369,40 @@ static int fail_crowded(struct lw_candidates *candidates, const struct lw_slot *
 
 /* ---- all together ---------------------------------------------------------------------------------------------------- */
 
+enum { SEEN, CROSSED, PARTS, N_SUMS };     /* what ranks add up for each part of a block */
+
+void lw_candidates_traffic(const struct lw_op_plan *op, int n_ranks, struct lw_traffic *traffic)
+{
+    if (lw_op_find_product(op, LW_OP_CROSSINGS) >= 0)
+        lw_traffic_add(traffic, n_ranks, 2, 2, (N_SUMS + 1) * (int64_t)sizeof(int64_t));    /* with the bytes of all rows */
+}
+
 int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
 {
     if (!candidates)
         return LW_OK;
     struct lw_comm *const comm = candidates->spec.setup->comm;
-    count_crossings(candidates, slot);
     const struct lw_block *const block = &slot->block;
     const struct lw_part whole = {block->first, block->count, block->channel, block->n_channels,
                                   0, (int)block->n_filters};
+    const int64_t own = own_crossings(candidates, slot);
     bool is_done;
     candidates->n_parts = 0;
     candidates->n_peaks = candidates->n_part = 0;
     int rc = lw_comm_agree(comm, block->count > 0 ? finish_part(candidates, slot, &whole, &is_done, err) : LW_OK, err);
     const int64_t row = candidates->row_bytes;
     bool goes_on = true;
-    while (rc == LW_OK && goes_on) {
-        const int64_t n_seen = lw_comm_sum(comm, candidates->n_part);
-        candidates->n_seen += n_seen;
-        goes_on = lw_comm_max(comm, candidates->n_parts) > 0;
+    for (bool is_first = true; rc == LW_OK && goes_on; is_first = false) {
+        int64_t sums[N_SUMS] = {[SEEN] = candidates->n_part, [CROSSED] = own, [PARTS] = candidates->n_parts};
+        lw_comm_sums(comm, sums, N_SUMS);
+        if (is_first)
+            count_crossings(candidates, block->round, sums[CROSSED]);
+        candidates->n_seen += sums[SEEN];
+        goes_on = sums[PARTS] > 0;
         rc = lw_comm_bring(comm, candidates->rows, candidates->n_peaks * row, candidates->received, SENT_ROWS * row, take_rows,
                            candidates, err);
         rc = lw_comm_agree(comm, rc, err);
-        if (rc == LW_OK && candidates->is_crowded && n_seen > 0)
+        if (rc == LW_OK && candidates->is_crowded && sums[SEEN] > 0)
             return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? fail_crowded(candidates, slot, err) : LW_OK, err);
         if (rc == LW_OK && goes_on)
             rc = lw_comm_agree(comm, next_part(candidates, slot, err), err);

@@ -36,6 +36,10 @@ struct lw_candidates_spec {
 int64_t lw_candidates_bytes(const struct lw_job *job, const struct lw_engine *engine, const struct lw_op_plan *op, int64_t count,
                             int64_t n_channels);
 
+/** Add what lw_candidates_take sends in a round of blocks without too many crossings. Ranks with peaks send rank 0 more: their
+ * rows, and the numbers of the ranks that have some. */
+void lw_candidates_traffic(const struct lw_op_plan *op, int n_ranks, struct lw_traffic *traffic);
+
 /** Create the candidates; read an interrupted run's rows (LW_EIO, LW_EDATA). *out: NULL if no peaks are sought. Not collective. */
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err);
 void lw_candidates_destroy(struct lw_candidates *candidates);       /* NULL is legal */
