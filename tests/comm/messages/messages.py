@@ -43,19 +43,16 @@ JOBS = {
     "blocks": ("series", [*OLS, "--products", "blocks", "--blocks", "64:max,mean"]),
     "channels": ("wide", OLS),
     "split channels": ("wide", [*OLS, "--split", "channels"]),
-    "many files": ("files", ["ols", "--input", "{in}", "--boxcar", "16"]),
+
     "conv2d": ("image", ["conv2d", "--input", "{in}:/image", "--kernel", "{in}:/psf"]),
-    "sfft": ("lines", ["sfft", "--input", "{in}:/signal", "--sparsity", "20"]),
-    "accel": ("drift", ["accel", "--input", "{in}:/signal", "--zmax", "4"]),
+
 }
 failures = []
-
 
 def check(is_right, text):
     if not is_right:
         failures.append(text)
         print("wrong:", text, flush=True)
-
 
 def launch(given, ranks, arguments, library=None, expected=0):
     env = dict(os.environ, OMP_NUM_THREADS="1", OMPI_MCA_mpi_yield_when_idle="1", CUDA_VISIBLE_DEVICES="")
@@ -66,11 +63,9 @@ def launch(given, ranks, arguments, library=None, expected=0):
         sys.exit(f"{arguments} on {ranks} ranks ends with {run.returncode}:\n{run.stdout}{run.stderr}")
     return run.stdout + run.stderr
 
-
 def numbers(pattern, text):
     found = re.search(pattern, text, re.MULTILINE)
     return [int(n) for n in found.groups()] if found else None
-
 
 def make(given, folder, name):
     path = os.path.join(folder, name)
@@ -82,12 +77,10 @@ def make(given, folder, name):
     launch(given, 1, ["synth", SYNTH[name][0], "--output", path, *SYNTH[name][1:]])
     return path
 
-
 def bound(given, ranks, arguments):
     """The least memory, which makes several rounds."""
     run = launch(given, ranks, [*arguments, "--memory", "1M"], expected=78)
     return f"{int(re.search(r'needs ([0-9]+)[.0-9]* MiB', run).group(1)) + 3}M"
-
 
 def examine(given, job, ranks, arguments, writer):
     text = launch(given, ranks, arguments, given.library)
@@ -119,7 +112,6 @@ def examine(given, job, ranks, arguments, writer):
     print(f"{where}: {rounds}, planned {planned} {chain}; rounds {found}", flush=True)
     return rounds, found
 
-
 def main():
     parser = argparse.ArgumentParser()
     for name in ("lapwing", "mpiexec", "library"):
@@ -149,6 +141,5 @@ def main():
     if record:
         record.close()
     sys.exit(f"{len(failures)} wrong" if failures else 0)
-
 
 main()
