@@ -543,8 +543,8 @@ int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *b
     return rc;
 }
 
-int lw_comm_merge(struct lw_comm *comm, int n, const void *mine, void *received, int64_t bytes, lw_comm_take_fn *take, void *context,
-                  struct lw_error *err)
+int lw_comm_merge(struct lw_comm *comm, int n, const void *mine, void *received, int64_t bytes, lw_comm_take_fn *take,
+                  void *context, struct lw_error *err)
 {
     int rc = LW_OK;
     for (int64_t step = 1; step < n; step *= 2) {

@@ -85,8 +85,8 @@ void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int ro
 typedef int lw_comm_take_fn(void *context, const void *data, int64_t bytes, struct lw_error *err);
 
 /** Send every rank's bytes, any number of them, to rank 0, which passes them to `take` piece by piece, in the order of the ranks.
- * Ranks without bytes send rank 0 nothing. Collective. Rank 0 returns the first error of `take` after all bytes have come; the other
- * ranks return LW_OK.
+ * Ranks without bytes send rank 0 nothing. Collective. Rank 0 returns the first error of `take` after all bytes have come; the
+ * other ranks return LW_OK.
  * @param buffer  [buffer_bytes] on rank 0: room for a piece; buffer_bytes is the same on all ranks */
 int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *buffer, int64_t buffer_bytes, lw_comm_take_fn *take,
                   void *context, struct lw_error *err);
@@ -95,8 +95,8 @@ int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *b
  * `mine` to a lower rank. Rank 0 sends nothing. Collective over these ranks. @return  the first error of `take`
  * @param mine  [bytes], where `take` merges
  * @param received  [bytes], of another rank, passed to `take` */
-int lw_comm_merge(struct lw_comm *comm, int n, const void *mine, void *received, int64_t bytes, lw_comm_take_fn *take, void *context,
-                  struct lw_error *err);
+int lw_comm_merge(struct lw_comm *comm, int n, const void *mine, void *received, int64_t bytes, lw_comm_take_fn *take,
+                  void *context, struct lw_error *err);
 
 /** Begin a phase of the run; it is also told to profilers (MPI_Pcontrol). Not collective. */
 void lw_comm_begin_phase(struct lw_comm *comm, enum lw_phase phase);

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 struct lw_traffic {
-    int64_t agreements;                     /* of each rank */
-    int64_t collectives, collective_bytes;  /* calls of each rank, and the bytes that it gives to them */
+    int64_t agreements;                     /* number of each rank's agreements */
+    int64_t collectives, collective_bytes;  /* number of each rank's calls, and the bytes that it gives to them */
     int64_t messages, message_bytes;        /* model: sent by all ranks together; counted: sent by this rank */
     int64_t chain;                          /* model: messages of the longest chain; counted: 0 */
 };

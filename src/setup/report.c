@@ -95,8 +95,8 @@ void lw_report_memory(const struct lw_report *report)
 
 const char *lw_traffic_text(const struct lw_traffic *traffic, char text[LW_TRAFFIC_TEXT])
 {
-    int used = snprintf(text, LW_TRAFFIC_TEXT, "%" PRId64 " agreements, %" PRId64 " collectives of %" PRId64 " bytes in all, %" PRId64
-                        " messages of %" PRId64 " bytes in all", traffic->agreements, traffic->collectives,
+    int used = snprintf(text, LW_TRAFFIC_TEXT, "%" PRId64 " agreements, %" PRId64 " collectives of %" PRId64 " bytes in all, "
+                        "%" PRId64 " messages of %" PRId64 " bytes in all", traffic->agreements, traffic->collectives,
                         traffic->collective_bytes, traffic->messages, traffic->message_bytes);
     if (traffic->chain > 0)
         snprintf(text + used, (size_t)(LW_TRAFFIC_TEXT - used), "; %" PRId64 " of them one after the other", traffic->chain);

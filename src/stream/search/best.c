@@ -90,7 +90,7 @@ void lw_best_traffic(const struct lw_op_plan *op, const struct lw_rounds *rounds
     const int64_t n = count(rounds, round), workers = lw_rounds_workers(rounds, round);
     traffic->messages += lw_divide_up(n, LW_MOST_JOINED) * (workers - 1);
     traffic->message_bytes += n * (int64_t)output_bytes(op) * (workers - 1);
-    traffic->chain += n > 0 ? lw_traffic_steps((int)workers + 1) - 1 : 0;       /* of the tree: log2, rounded down */
+    traffic->chain += n > 0 ? lw_traffic_steps((int)workers + 1) - 1 : 0;       /* the tree: log2, rounded down */
     lw_traffic_add(traffic, rounds->n_ranks, 1, 0, 0);
 }
 
@@ -107,8 +107,8 @@ int lw_best_join(struct lw_best *best, struct lw_slot *slot, struct lw_error *er
         best->n = lw_min64(LW_MOST_JOINED, n - best->first);
         pack(best);
         struct lw_error later;
-        const int its_rc = lw_comm_merge(best->comm, workers, best->sent, best->received, best->n * (int64_t)best->bytes, take, best,
-                                         rc ? &later : err);
+        const int its_rc = lw_comm_merge(best->comm, workers, best->sent, best->received, best->n * (int64_t)best->bytes, take,
+                                         best, rc ? &later : err);
         rc = rc ? rc : its_rc;
     }
     return lw_comm_agree(best->comm, rc, err);

@@ -19,5 +19,6 @@ int lw_best_create(struct lw_comm *comm, const struct lw_plan *plan, struct lw_p
                    struct lw_error *err);
 void lw_best_destroy(struct lw_best *best);                 /* NULL is legal */
 
-/** Join the best outputs of all ranks in rank 0's slot; slots of other ranks get a part of it. NULL: nothing is done. LW_ESYSTEM. Collective. */
+/** Join the best outputs of all ranks in rank 0's slot; slots of other ranks get a part of it. NULL: nothing is done.
+ * LW_ESYSTEM. Collective. */
 int lw_best_join(struct lw_best *best, struct lw_slot *slot, struct lw_error *err);

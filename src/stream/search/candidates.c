@@ -374,7 +374,7 @@ enum { SEEN, CROSSED, PARTS, N_SUMS };     /* what ranks add up for each part of
 void lw_candidates_traffic(const struct lw_op_plan *op, int n_ranks, struct lw_traffic *traffic)
 {
     if (lw_op_find_product(op, LW_OP_CROSSINGS) >= 0)
-        lw_traffic_add(traffic, n_ranks, 2, 2, (N_SUMS + 1) * (int64_t)sizeof(int64_t));    /* with the bytes of all rows */
+        lw_traffic_add(traffic, n_ranks, 2, 2, (N_SUMS + 1) * (int64_t)sizeof(int64_t));    /* lw_comm_bring adds up one more */
 }
 
 int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)

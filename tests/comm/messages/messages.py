@@ -57,8 +57,8 @@ def check(is_right, text):
 def launch(given, ranks, arguments, library=None, expected=0):
     env = dict(os.environ, OMP_NUM_THREADS="1", OMPI_MCA_mpi_yield_when_idle="1", CUDA_VISIBLE_DEVICES="")
     preload = ["-x", f"LD_PRELOAD={library}"] if library else []
-    run = subprocess.run([given.mpiexec, "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *preload, given.lapwing, *arguments],
-                         env=env, capture_output=True, text=True)
+    start = [given.mpiexec, "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *preload]
+    run = subprocess.run([*start, given.lapwing, *arguments], env=env, capture_output=True, text=True)
     if run.returncode != expected:
         sys.exit(f"{arguments} on {ranks} ranks ends with {run.returncode}:\n{run.stdout}{run.stderr}")
     return run.stdout + run.stderr

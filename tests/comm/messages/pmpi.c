@@ -187,7 +187,7 @@ static void received(int kind, int from, int tag)
     PMPI_Recv(&theirs, 1, MPI_INT64_T, from, tag, beside[kind], MPI_STATUS_IGNORE);
     if (kind == NOTICES && tag == TAG_AGREE) {
         agreed = theirs > agreed ? theirs : agreed;
-        if (--agree_step == 0) {        /* after the last step every rank knows the highest clock */
+        if (--agree_step == 0) {        /* every rank knows the highest clock now */
             const int n = steps(size_of(beside[NOTICES]));
             clock_now = agreed + n;
             counts[phase][AGREEMENTS]++;
