@@ -15,26 +15,16 @@ the run's log: from making the result, when MPI, the input and the engine are re
 Efficiency is computed from the seconds and from the work. Weak: time of the fewest ranks divided by the time of this many;
 strong: the same with both times multiplied by their ranks. --small takes a 256th of the samples, to try the script."""
 import argparse
-import concurrent.futures
 import csv
-import hashlib
-import itertools
 import os
-import re
 import statistics
 import subprocess
 import tempfile
-import time
 
-import h5py
+from runs import TIMES, count_gpus, launch, run
 
 RUNS = 3
-BLOCK_BYTES = 2 ** 25
 STRONG_PIECES = 4           # the input of strong scaling, in pieces of one rank
-STAGE = re.compile(r"^(read|halo|combine|compute|write) .* ([0-9.e+-]+) s +\(minimum, median, maximum over ranks\)", re.MULTILINE)
-START = re.compile(r"^first block submitted after ([0-9.]+) s", re.MULTILINE)
-WHOLE = re.compile(r"^[0-9.e+]+ .* in ([0-9.]+) s", re.MULTILINE)
-TIMES = ["seconds", "start", "work", "read", "halo", "compute", "write"]
 HEAD = ["part", "growth", "case", "ranks", "cores", *TIMES, "efficiency", "of work"]
 
 
@@ -54,56 +44,6 @@ def cases(pieces, small):
            ["--input", "{in}:/signal", "--sparsity", "1000"])
 
 
-def blocks(item):
-    """The numbers of a dataset in pieces along its longest axis."""
-    if item.ndim == 0 or item.size == 0:
-        return
-    axis = max(range(item.ndim), key=lambda i: item.shape[i])
-    step = max(1, BLOCK_BYTES // max(1, item.size // item.shape[axis] * item.dtype.itemsize))
-    for first in range(0, item.shape[axis], step):
-        yield item[(slice(None),) * axis + (slice(first, first + step),)]
-
-
-def digest(path):
-    """A digest of all numbers of a result; the blocks are hashed on all cores."""
-    total = hashlib.sha256()
-    with h5py.File(path, "r") as file, concurrent.futures.ThreadPoolExecutor() as pool:
-
-        def add(name, item):
-            if not isinstance(item, h5py.Dataset):
-                return
-            total.update(f"{name} {item.shape} {item.dtype}".encode())
-            rest = blocks(item)
-            while some := list(itertools.islice(rest, os.cpu_count())):
-                for one in pool.map(lambda block: hashlib.sha256(block).digest(), some):
-                    total.update(one)
-
-        file.visititems(add)
-    return total.hexdigest()
-
-
-def told(line, said):
-    """The seconds in a line of the log; 0 if the job has no such line."""
-    found = line.search(said)
-    return float(found.group(1)) if found else 0
-
-
-def run(command, result, digested):
-    """Seconds of the whole run and of each stage's slowest rank; the result's digest if it is requested."""
-    started = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True)
-    elapsed = time.monotonic() - started
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    said = done.stdout + done.stderr
-    stages = {name: float(value) for name, value in STAGE.findall(said)}
-    found = digest(result) if digested else None
-    os.remove(result)
-    return {"seconds": elapsed, "start": told(START, said), "work": told(WHOLE, said), "digest": found,
-            "halo": stages.get("halo", stages.get("combine", 0)),
-            **{name: stages.get(name, 0) for name in ("read", "compute", "write")}}
-
-
 class Table:
     """A table that is written row by row, and the times of the fewest ranks for each case."""
 
@@ -121,10 +61,6 @@ class Table:
         self.rows.writerow(row)
         self.file.flush()
         print(*row, flush=True)
-
-
-def launch(ranks):
-    return ["mpirun", "--bind-to", "none", "--oversubscribe", "-np", str(ranks)]
 
 
 def repeat(command, result):
@@ -195,13 +131,6 @@ def part_resident(table, build, counts):
         for ranks in counts:
             seconds = at_once([os.path.join(bench, program), mode, "{out}", case], ranks)
             table.add("resident", "weak", f"{program} {case.rstrip(',')}", ranks, "given", {"seconds": seconds})
-
-
-def count_gpus():
-    try:
-        return len(subprocess.run(["nvidia-smi", "-L"], check=True, capture_output=True, text=True).stdout.split("GPU ")) - 1
-    except (OSError, subprocess.CalledProcessError):
-        return 0
 
 
 def main():
