@@ -217,7 +217,8 @@ int lw_channels_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const s
     planned->written_bytes = run.request->keeps_spectrum ? n_channels * plan->n_bins * 2 * (int64_t)sizeof(float) : 0;
     /* The assumed rate is that of each rank, a machine's rate that of all. */
     const double reading = (double)planned->read_bytes / run.setup.rates.read / (planned->machine ? 1 : run.n_ranks),
-                 searching = steps * lw_engine_slowness(run.setup.engine) * lw_channels_ops(&run)->seconds(run.setup.engine, plan);
+                 slowness = lw_rates_slowness(&run.setup.rates, run.setup.engine),
+                 searching = steps * slowness * lw_channels_ops(&run)->seconds(run.setup.engine, plan);
     lw_planned_take(planned, &run.setup, (struct lw_run_model){.compute = searching, .read = reading});
     planned->seconds = reading > searching ? reading : searching;
     planned->serial_seconds = reading + searching;

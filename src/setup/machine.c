@@ -16,6 +16,7 @@
 #define FILE_RATE 1e9
 #define NETWORK_RATE 12.5e9
 #define LATENCY 2e-6
+#define START_SECONDS 1.0
 
 #define NAME_OF(its_name, ...) "|" #its_name
 
@@ -29,6 +30,8 @@ const struct lw_option lw_machine_options[] = {
     {.name = "write", .kind = LW_OPTION_RATE, .argument = "RATE", .minimum = 1, .maximum = 1e18},
     {.name = "network", .kind = LW_OPTION_RATE, .argument = "RATE", .minimum = 1, .maximum = 1e18},
     {.name = "latency", .kind = LW_OPTION_DURATION, .argument = "TIME", .minimum = 0, .maximum = 3600},
+    {.name = "start", .kind = LW_OPTION_DURATION, .argument = "TIME", .minimum = 0, .maximum = 86400},
+    {.name = "slowdown", .kind = LW_OPTION_REAL, .argument = "FACTOR", .minimum = 0.01, .maximum = 1e4},
     {.name = NULL},
 };
 
@@ -39,8 +42,13 @@ struct lw_rates lw_machine_rates(const struct lw_machine *machine)
     const double all = (double)machine->nodes * machine->network;
     return (struct lw_rates){
         .read = fmin(machine->read, all), .write = fmin(machine->write, all), .latency = machine->latency,
-        .network = machine->nodes > 1 ? machine->network : 0, .slowdown = LW_CHOICE_CPU_SLOWDOWN,
+        .network = machine->nodes > 1 ? machine->network : 0, .slowdown = machine->slowdown,
     };
+}
+
+double lw_rates_slowness(const struct lw_rates *rates, const struct lw_engine *engine)
+{
+    return engine->link_rate == 0 ? rates->slowdown : lw_engine_slowness(engine);
 }
 
 /* ---- parsing ----------------------------------------------------------------------------------------------------------- */
@@ -109,6 +117,7 @@ static int take(const struct lw_options *options, struct lw_machine *m, struct l
         .gpu = gpu > 0 ? &lw_gpus[gpu - 1] : NULL,
         .read = real_of(options, "read", FILE_RATE), .write = real_of(options, "write", FILE_RATE),
         .network = real_of(options, "network", NETWORK_RATE), .latency = real_of(options, "latency", LATENCY),
+        .start = real_of(options, "start", START_SECONDS), .slowdown = real_of(options, "slowdown", LW_CHOICE_CPU_SLOWDOWN),
     };
     lw_machine_imagine(NULL);
     m->cores = m->cores > 0 ? m->cores : lw_proc_node_cores();

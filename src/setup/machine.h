@@ -1,6 +1,7 @@
 /* machine.h - a machine to plan for that is not here: equal nodes, a file system that they share, a network. --for describes it. */
 #pragma once
 
+#include "engine/engine.h"
 #include "engine/gpus.h"
 #include "options/file.h"
 
@@ -13,6 +14,8 @@ struct lw_machine {
     double read, write;             /* bytes per second of the file system, for all nodes together */
     double network;                 /* bytes per second of a node, each way */
     double latency;                 /* seconds of a message between nodes */
+    double start;                   /* seconds until the launcher has started all ranks, and from their end to its own */
+    double slowdown;                /* factor by which busy CPU cores are slower than the models, which hold for a quick core alone */
     char text[400];                 /* the machine in words, with what is assumed */
     bool only_cpu;                  /* plan for the CPU cores, even if there are GPUs or --engine asks for them */
 };
@@ -23,6 +26,9 @@ struct lw_rates {
     double network, latency;        /* those of struct lw_machine; network 0: halos take no time */
     double slowdown;                /* factor by which CPU cores that are all busy are slower than one alone */
 };
+
+/** Return the factor by which an engine is slower than its models. */
+double lw_rates_slowness(const struct lw_rates *rates, const struct lw_engine *engine);
 
 /** Return the rates of a machine, of which all nodes read and write at no more than their networks' rate. NULL: those that plans of
  * the ranks that are here assume. */

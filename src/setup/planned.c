@@ -6,10 +6,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Seconds by which each further rank of a node starts its device later: the driver makes their contexts one after the other. */
+#define NEXT_DEVICE_SECONDS 0.14
+
+double lw_planned_start(const struct lw_setup *setup)
+{
+    const double device = setup->engine_type->start_seconds;
+    const int further = device > 0 ? lw_comm_node_size(setup->comm) - 1 : 0;
+    return (setup->machine ? setup->machine->start : LW_PLAN_START_SECONDS) + device + further * NEXT_DEVICE_SECONDS;
+}
+
 void lw_planned_take(struct lw_planned *planned, const struct lw_setup *setup, struct lw_run_model times)
 {
     planned->times = times;
-    planned->times.start = LW_PLAN_START_SECONDS + setup->engine_type->start_seconds;
+    planned->times.start = lw_planned_start(setup);
     planned->has_device = setup->engine->device_bytes > 0;
 }
 

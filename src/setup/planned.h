@@ -21,6 +21,9 @@ struct lw_planned {
 /* Assumed seconds until the launcher has started all ranks. */
 #define LW_PLAN_START_SECONDS 1.0
 
+/** Return the seconds in which the launcher starts all ranks of a plan, and these their devices. */
+double lw_planned_start(const struct lw_setup *setup);
+
 /** Take the modelled times of a plan, and add the start of its ranks and devices. */
 void lw_planned_take(struct lw_planned *planned, const struct lw_setup *setup, struct lw_run_model times);
 

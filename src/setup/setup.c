@@ -253,7 +253,10 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     setup->given_cores = lw_proc_cores();
     if (!way->machine)
         begin_engine(setup);
+    else
+        lw_memory_imagine(0);       /* what opening reads, such as a bank of filters, must fit this process */
     int rc = open_files(setup, way->open_more, err);
+    lw_memory_imagine(way->machine ? way->machine->memory : 0);
     lw_timeline_end(LW_START_OPENING);
     if (rc == LW_OK && way->machine)
         rc = move_to_machine(setup, err);

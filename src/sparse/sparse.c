@@ -328,6 +328,8 @@ int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
         rc = run.method->print(&run, planned, err);
     struct lw_run_model times = {0};
     rc = rc ? rc : model_run(run.setup.comm, &run.setup.job, run.setup.engine, &run.setup.rates, &times, err);
+    if (run.setup.engine->link_rate == 0)
+        times.compute *= run.setup.rates.slowdown;
     times.read = planned->seconds;
     times.write = (double)planned->written_bytes / run.setup.rates.write;
     times.is_in_turn = true;

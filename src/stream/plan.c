@@ -166,12 +166,6 @@ static struct lw_rates rates_of(const struct lw_plan_spec *spec)
     return spec->rates ? *spec->rates : lw_machine_rates(NULL);
 }
 
-/* Return the factor by which the engine is slower than its models. */
-static double slowness_of(const struct lw_engine *engine, const struct lw_rates *rates)
-{
-    return engine->link_rate == 0 ? rates->slowdown : lw_engine_slowness(engine);
-}
-
 /* Return the seconds of the copies to devices or from them, whichever take longer; 0 without devices. */
 static double copy_seconds_of(struct lw_comm *comm, const struct lw_engine *engine, const struct lw_plan *plan)
 {
@@ -202,7 +196,7 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
     if (job->mesh)
         plan->mesh_seconds += (double)plan->input_bytes / rates.read;
     plan->busy_seconds =
-        count_values(job, plan) * plan->op.seconds_per_output * slowness_of(spec->engine, &rates) / (double)workers;
+        count_values(job, plan) * plan->op.seconds_per_output * lw_rates_slowness(&rates, spec->engine) / (double)workers;
     plan->read_seconds = (double)plan->input_bytes / rates.read;
     plan->write_seconds = (double)plan->output_bytes / rates.write;
     plan->copy_seconds = copy_seconds_of(spec->comm, spec->engine, plan);
@@ -266,7 +260,7 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     const int64_t sharing = rounds->split == LW_SPLIT_FILTERS ? rounds->n_ranks : 1;
     const int64_t groups = lw_divide_up(lw_max64(1, rounds->grid.n_filters), rounds->held * sharing);
     const struct lw_rates rates = rates_of(spec);
-    plan->filter_seconds = (double)groups * plan->op.seconds_to_prepare * slowness_of(spec->engine, &rates) / (double)threads;
+    plan->filter_seconds = (double)groups * plan->op.seconds_to_prepare * lw_rates_slowness(&rates, spec->engine) / (double)threads;
     if (spec->job->bank.rows > 0)
         plan->filter_seconds += (double)lw_whole_bytes(&spec->job->bank) / rates.read;
     const double steps = STEPS_PER_ROUND * ceil(log2(rounds->n_ranks));
@@ -497,7 +491,7 @@ int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct l
     const double share = plan.op.input_width > 1 ? 1 : busy_share(parts, workers);
     *model = (struct lw_run_model){
         .prepare = plan.op.seconds_to_prepare * lw_engine_slowness(engine) / (double)own,
-        .compute = count_values(job, &plan) * plan.op.seconds_per_output * slowness_of(engine, rates) / ((double)workers * share),
+        .compute = count_values(job, &plan) * plan.op.seconds_per_output * lw_rates_slowness(rates, engine) / ((double)workers * share),
         .copy = copy_seconds_of(comm, engine, &plan), .read = plan.read_seconds, .write = plan.write_seconds,
     };
     return LW_OK;
@@ -576,7 +570,7 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     if (cost->times != 0)
         printf("%-16seach %s %.3g times on average: %.3g s %s\n", "chunks", is_compressed ? "decoded" : "read", cost->times,
                cost->seconds, is_compressed ? "at an assumed 100 MB/s a rank" : "more than once, at an assumed 1 GB/s");
-    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s", "time", lw_plan_seconds(plan) + LW_PLAN_START_SECONDS,
+    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s", "time", lw_plan_seconds(plan) + (setup->machine ? lw_planned_start(setup) : LW_PLAN_START_SECONDS),
            plan->compute_seconds, plan->read_seconds + plan->write_seconds + plan->piece_seconds);
     if (setup->machine)
         printf(" at %.3g GB/s read, %.3g written", setup->rates.read / 1e9, setup->rates.write / 1e9);

@@ -35,7 +35,7 @@ SIGNAL = ["--input", "{in}:/signal", "--filters", "{in}:/filters"]
 
 
 def synth(lapwing, job, path, *words):
-    subprocess.run([lapwing, "synth", job, "--output", path, "--overwrite", "--quiet", *map(str, words)], check=True)
+    subprocess.run([*launch(min(16, os.cpu_count())), lapwing, "synth", job, "--output", path, "--overwrite", "--quiet", *map(str, words)], check=True)
 
 
 def series(n_filters, n_samples):
@@ -74,9 +74,11 @@ def compressed(n_samples):
 
 
 def cases(small, engine):
-    """(name, job, function that makes the input, options of the run). A GPU has larger inputs, so that starts do not dominate."""
-    size = (lambda n: n // 64) if small else (lambda n: n) if engine == "cpu" else (lambda n: 16 * n)
-    side = 1024 if small else 12288 if engine == "cpu" else 32768
+    """(name, job, function that makes the input, options of the run). GPUs and many cores have larger inputs, so that starts do not
+    dominate."""
+    times = 16 if engine == "cuda" else 4 if os.cpu_count() >= 8 else 1
+    size = (lambda n: n // 64) if small else (lambda n: n * times)
+    side = 1024 if small else int(8192 * times ** 0.5)
     image = ["--input", "{in}:/image", "--kernel", "{in}:/psf"]
 
     def sky(kernel):
@@ -88,11 +90,11 @@ def cases(small, engine):
     yield "bank of 64, best filter", "ols", series(64, size(2 ** 25)), [*SIGNAL, "--products", "best"]
     yield "image, kernel 31 x 31", "conv2d", sky(31), image
     yield "image, kernel 255 x 255", "conv2d", sky(255), image
-    yield ("sparse transform", "sfft", lambda lapwing, path: synth(lapwing, "sfft", path, "--samples", size(2 ** 26), "--complex",
+    yield ("sparse transform", "sfft", lambda lapwing, path: synth(lapwing, "sfft", path, "--samples", size(2 ** 26) // min(4, times), "--complex",
                                                                    "--tones", 1000), ["--input", "{in}:/signal", "--sparsity", "1000"])
     yield "1000 files", "ols", many_files(size(128000000)), ["--input", "{in}/part*.h5:/data", "--lowpass", "50", "--taps", "257"]
     if engine == "cpu":
-        yield "gzip chunks", "ols", compressed(size(2 ** 27)), ["--input", "{in}:/signal", "--lowpass", "50", "--taps", "257"]
+        yield "gzip chunks", "ols", compressed(size(2 ** 27)), ["--input", "{in}:/signal", "--axis", "1", "--lowpass", "50", "--taps", "257"]
     yield ("drifting periodic signals", "accel", lambda lapwing, path: synth(
         lapwing, "accel", path, "--samples", 2 ** 20, "--channels", max(2, size(16))), ["--input", "{in}:/signal", "--zmax", "50"])
     yield "filter, small", "ols", series(1, 2 ** 20), SIGNAL
@@ -165,9 +167,11 @@ def validate(lapwing, work, options, table, file):
         make(lapwing, source)
         words = [job, *(word.replace("{in}", source) for word in given), "--output", result]
         done = {n: [] for n in ranks}
+        print(time.strftime("%T"), case, flush=True)
         for turn in range(RUNS):
             for n in ranks:
-                done[n].append(run([*launch(n), lapwing, *words, "--engine", options.engine + share, "--verbose"], result, turn == 0))
+                done[n].append(run([*launch(n), lapwing, *words, "--engine", options.engine + share, "--verbose"], result,
+                                   turn == 0 and len(ranks) > 1))
         if len({runs[0]["digest"] for runs in done.values()}) > 1:
             raise SystemExit(f"{case}: other bits on other numbers of ranks")
         for n in ranks:
