@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """bars.py [RESULTS] - bars of percentages, a group for each case. RESULTS/ols_gpu/c2c.csv and r2r.csv, which measure_ols_gpu.sh
 wrote, become ols_gpu.png beside them: the part of the memory's rate that the engine reaches, and the best rival of the same table.
-RESULTS/scaling/two_gpus.csv, which ../scaling.py wrote, becomes two_gpus.png: the efficiency of the most ranks. RESULTS:
+RESULTS/scaling/two_gpus.csv, which ../scale/scaling.py wrote, becomes two_gpus.png: the efficiency of the most ranks. RESULTS:
 tests/bench/results."""
 import os
 

@@ -100,6 +100,11 @@ check(limit_of("nodes=1000,cores=128,memory=1T,network=1MB/s,latency=0" + fast) 
       "files faster than the nodes' network")
 tiny = "ols --input survey.h5:/signal --filters survey.h5:/filters".split()
 check(limit_of("nodes=2,cores=64,read=1TB/s,write=1TB/s", tiny) == "start", "the start of a small run does not limit")
+# The launcher's start and the slowness of busy cores count as they are given.
+starts = [table(plan(tiny, f"nodes=2,cores=64,start={seconds}s"))[-1][1] for seconds in (1, 11)]
+check(math.isclose(starts[1] - starts[0], 10, rel_tol=0.01), f"starts of 1 and 11 s: {starts}")
+slow = [table(plan(BIG, f"nodes=1,cores=1,slowdown={factor}" + fast))[-1][1] for factor in (3, 30)]
+check(math.isclose(slow[1] / slow[0], 10, rel_tol=0.01), f"cores slower by 3 and 30: {slow}")
 for words in jobs[2:]:
     check(len(table(plan(words.split(), "nodes=3"))) == 3, f"{words}: no table")
 
