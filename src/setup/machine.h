@@ -15,7 +15,7 @@ struct lw_machine {
     double network;                 /* bytes per second of a node, each way */
     double latency;                 /* seconds of a message between nodes */
     double start;                   /* seconds until the launcher has started all ranks, and from their end to its own */
-    double slowdown;                /* factor by which busy CPU cores are slower than the models, which hold for a quick core alone */
+    double slowdown;                /* factor by which busy CPU cores are slower than the models' quick core alone */
     char text[400];                 /* the machine in words, with what is assumed */
     bool only_cpu;                  /* plan for the CPU cores, even if there are GPUs or --engine asks for them */
 };

@@ -491,7 +491,8 @@ int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct l
     const double share = plan.op.input_width > 1 ? 1 : busy_share(parts, workers);
     *model = (struct lw_run_model){
         .prepare = plan.op.seconds_to_prepare * lw_engine_slowness(engine) / (double)own,
-        .compute = count_values(job, &plan) * plan.op.seconds_per_output * lw_rates_slowness(rates, engine) / ((double)workers * share),
+        .compute = count_values(job, &plan) * plan.op.seconds_per_output * lw_rates_slowness(rates, engine) /
+                   ((double)workers * share),
         .copy = copy_seconds_of(comm, engine, &plan), .read = plan.read_seconds, .write = plan.write_seconds,
     };
     return LW_OK;
@@ -570,7 +571,8 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     if (cost->times != 0)
         printf("%-16seach %s %.3g times on average: %.3g s %s\n", "chunks", is_compressed ? "decoded" : "read", cost->times,
                cost->seconds, is_compressed ? "at an assumed 100 MB/s a rank" : "more than once, at an assumed 1 GB/s");
-    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s", "time", lw_plan_seconds(plan) + (setup->machine ? lw_planned_start(setup) : LW_PLAN_START_SECONDS),
+    const double start = setup->machine ? lw_planned_start(setup) : LW_PLAN_START_SECONDS;
+    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s", "time", lw_plan_seconds(plan) + start,
            plan->compute_seconds, plan->read_seconds + plan->write_seconds + plan->piece_seconds);
     if (setup->machine)
         printf(" at %.3g GB/s read, %.3g written", setup->rates.read / 1e9, setup->rates.write / 1e9);

@@ -41,9 +41,9 @@ def filterbank(path, seconds):
     n = round(seconds / 64e-6)
     with open(path, "wb") as file:
         file.write(word("HEADER_START") + word("source_name") + word("beam"))
-        for name, form, value in (("telescope_id", "i", 4), ("machine_id", "i", 10), ("data_type", "i", 1), ("nbits", "i", 2), ("nchans", "i", 1024),
-                                  ("nifs", "i", 1), ("fch1", "d", 1581.8046875), ("foff", "d", -0.390625), ("tsamp", "d", 64e-6),
-                                  ("tstart", "d", 55000.0)):
+        for name, form, value in (("telescope_id", "i", 4), ("machine_id", "i", 10), ("data_type", "i", 1), ("nbits", "i", 2),
+                                  ("nchans", "i", 1024), ("nifs", "i", 1), ("fch1", "d", 1581.8046875), ("foff", "d", -0.390625),
+                                  ("tsamp", "d", 64e-6), ("tstart", "d", 55000.0)):
             file.write(word(name) + struct.pack("<" + form, value))
         file.write(word("HEADER_END"))
         file.truncate(file.tell() + n * 1024 // 4)
