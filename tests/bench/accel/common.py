@@ -90,21 +90,30 @@ def accelsearch(program, stem, options, core=None, ending=".dat"):
     return times, read_accel(listed)
 
 
+def numbers_of(line):
+    """The first numbers of a row of accelsearch's tables, without the errors in brackets."""
+    return [float(word.split("x")[0]) for word in re.sub(r"\(.*?\)?(?= |$)", "", line).split()[:11]
+            if re.fullmatch(r"-?[\d.]+(x10\^?-?\d*)?", word)]
+
+
 def read_accel(name):
-    """Candidates of a file of accelsearch as dictionaries."""
+    """Candidates of a file of accelsearch as dictionaries. The list has the points of its grid; "refined" is the fundamental of its
+    second table, which lists the harmonics after they are refined together."""
     found = []
     if not os.path.exists(name):
         return found
     with open(name) as file:
         lines = file.read().splitlines()
     has_w = "FFT 'w'" in lines[0]
-    for line in lines[3:]:
-        if not re.match(r"\d", line):
-            break
-        words = re.sub(r"\(.*?\)?(?= |$)", "", line).split()     # errors, in brackets
-        row = [float(word.split("x")[0]) for word in words[:11 if has_w else 10]]
+    n = next(i for i, line in enumerate(lines[3:]) if not re.match(r"\d", line))
+    for line in lines[3:3 + n]:
+        row = numbers_of(line)
         found.append({"sigma": row[1], "power": row[2], "harmonics": int(row[4]), "r": row[7], "z": row[9],
                       "w": row[10] if has_w else 0.0})
+    for line in lines[3 + n:]:
+        if re.match(r" ?\d+ +1 ", line):
+            row = numbers_of(line)
+            found[int(row[0]) - 1]["refined"] = {"r": row[5], "z": row[7], "w": row[9] if has_w else 0.0}
     return found
 
 

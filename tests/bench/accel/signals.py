@@ -3,10 +3,11 @@
     signals.py LAPWING ACCELSEARCH [--folder FOLDER] [--signals 100] [--samples 131072] [--seed 1] [--sigma 6]
 
 Each series has noise, white or red, and one signal of 1 to 16 harmonics. Its highest harmonic drifts by |z| up to 195 bins; every
-third signal has a jerk, too (|w| up to 195), in a series of an eighth of the samples, and at most 8 harmonics. What accelsearch lists above --sigma must be in lapwing's table within a step of its grid (1/2
-bin in r, 2 in z, 20 in w, at the highest harmonic), or be a harmonic or a side lobe of a row of the table that is no weaker.
-Powers of the table (20 rows a series) must be within 1% of the sum over harmonics by its definition in the time domain, in double precision, of the series
-that the normalized spectrum stands for."""
+third signal has a jerk, too (|w| up to 195), in a series of an eighth of the samples, and at most 8 harmonics. What accelsearch lists
+above --sigma, or refines that to, must be in lapwing's table within a step of its grid (1/2 bin in r, 2 in z, 20 in w, at the highest
+harmonic), or be a harmonic or a side lobe of a row of the table that is no weaker. Powers of the table (20 rows a series) must be
+within 1% of the sum over harmonics by its definition in the time domain, in double precision, of the series that the normalized
+spectrum stands for."""
 
 import argparse
 import os
@@ -47,10 +48,11 @@ def times(signal, factor):
 
 
 def explain(theirs, ours):
-    """How a candidate of accelsearch is in the table: "found", "harmonic", "side lobe", or "missing"."""
+    """How a candidate of accelsearch is in the table: "found", "found refined", "harmonic", "side lobe", or "missing"."""
     top = theirs["harmonics"]
-    if any(distance(theirs, row, top) <= 1.001 for row in ours):
-        return "found"
+    for how, point in (("found", theirs), ("found refined", theirs["refined"])):
+        if any(distance(point, row, top) <= 1.001 for row in ours):
+            return how
     strong = [row for row in ours if row["sigma"] >= theirs["sigma"] - 0.5]
     for row in strong:
         for h in range(1, top + 1):
