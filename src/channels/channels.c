@@ -8,6 +8,7 @@
 #include "setup/choice.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 /* ---- open, close ------------------------------------------------------------------------------------------------------- */
@@ -70,10 +71,12 @@ static int allocate(struct lw_channels *run, struct lw_error *err)
     if (rc)
         return rc;
     if (!(run->todo = lw_alloc_array(n_channels, sizeof *run->todo, "channels", err)) ||
-        !(run->done = lw_alloc_array(n_channels, sizeof *run->done, "channels", err)))
+        !(run->reached = lw_alloc_array(n_channels, sizeof *run->reached, "channels", err)))
         return LW_ESYSTEM;
-    for (run->n_todo = 0; run->n_todo < n_channels; run->n_todo++)
+    for (run->n_todo = 0; run->n_todo < n_channels; run->n_todo++) {
         run->todo[run->n_todo] = run->n_todo;
+        run->reached[run->n_todo] = run->request->plan.begin;
+    }
     return lw_channels_allocate(run, err);
 }
 
@@ -95,6 +98,20 @@ static void close_run(struct lw_channels *run)
 
 /* ---- the steps ----------------------------------------------------------------------------------------------------------- */
 
+/* Choose the parts of a step: between two of them there can be a checkpoint, and the spectrum, which each part makes anew, takes a
+ * twentieth of the time at most. Results do not depend on parts. */
+static int64_t choose_parts(const struct lw_channels *run, int64_t ranks_of_channel)
+{
+    const struct lw_accel_plan *const plan = &run->request->plan;
+    struct lw_accel_plan none = *plan;
+    none.end = none.begin;
+    const struct lw_accel_ops *const ops = lw_channels_ops(run);
+    const double spectrum = ops->seconds(run->setup.engine, &none), all = ops->seconds(run->setup.engine, plan) - spectrum;
+    const double parts = all / (double)ranks_of_channel / fmax(run->checkpoint.every_s, 20 * spectrum);
+    const int64_t most = (plan->end - plan->begin) / LW_ACCEL_CELL / ranks_of_channel;
+    return lw_comm_max(run->setup.comm, run->result.writer ? lw_max64(1, lw_min64(most, (int64_t)fmin(ceil(parts), 1e9))) : 1);
+}
+
 /* Deal the channels that are left: own steps first, then one with fewer channels than ranks. */
 static int deal(struct lw_channels *run, int64_t n_channels, struct lw_error *err)
 {
@@ -103,30 +120,35 @@ static int deal(struct lw_channels *run, int64_t n_channels, struct lw_error *er
     const int64_t left = run->n_todo % run->n_ranks;
     run->own = run->n_todo / run->n_ranks;
     run->n_steps = run->own + (left > 0);
+    run->n_parts = choose_parts(run, run->own > 0 || left == 0 ? 1 : run->n_ranks / left);
     return left > 0 ? lw_comm_join_team(comm, (int)(run->rank * left / run->n_ranks), &run->team, err) : LW_OK;
 }
 
-/* Hand over step k - 1 and read the samples of step k + 1. Ranks without a channel take part: the calls are collective. */
-static int work_beside(struct lw_channels *run, int64_t k, struct lw_error *err)
+/* Hand over part p - 1, and read the samples of the next step before its first part. Ranks without a channel take part: the calls
+ * are collective. */
+static int work_beside(struct lw_channels *run, int64_t p, struct lw_error *err)
 {
+    const int64_t n = run->request->plan.spec.n, next = p + 1;
     int rc = LW_OK;
-    if (k > 0)
-        (void)((rc = lw_channels_deliver(run, k - 1, err)) || (rc = lw_channels_checkpoint(run, err)));
-    lw_progress_show(&run->report.progress, (run->setup.job.op.n_channels - run->n_todo + lw_min64(run->n_todo, k * run->n_ranks)) *
-                                                run->request->plan.spec.n);
-    return rc == LW_OK && k + 1 < run->n_steps ? lw_channels_read(run, k + 1, err) : rc;
+    if (p > 0)
+        (void)((rc = lw_channels_deliver(run, p - 1, err)) || (rc = lw_channels_checkpoint(run, err)));
+    lw_progress_show(&run->report.progress, (run->setup.job.op.n_channels - run->n_todo) * n +
+                     (int64_t)((double)n * fmin((double)run->n_todo, (double)(p * run->n_ranks) / (double)run->n_parts)));
+    return rc == LW_OK && next % run->n_parts == 0 && next / run->n_parts < run->n_steps
+        ? lw_channels_read(run, next / run->n_parts, err) : rc;
 }
 
 static int search_all(struct lw_channels *run, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
-    int rc = run->n_steps > 0 ? lw_channels_read(run, 0, err) : LW_OK;
-    for (int64_t k = 0; rc == LW_OK && run->n_steps > 0 && k <= run->n_steps; k++) {
-        rc = lw_comm_agree(comm, k < run->n_steps ? lw_channels_begin(run, k, err) : LW_OK, err);
+    const int64_t n = run->n_steps * run->n_parts;
+    int rc = n > 0 ? lw_channels_read(run, 0, err) : LW_OK;
+    for (int64_t p = 0; rc == LW_OK && n > 0 && p <= n; p++) {
+        rc = lw_comm_agree(comm, p < n ? lw_channels_begin(run, p, err) : LW_OK, err);
         lw_timeline_submitted();
-        rc = rc ? rc : work_beside(run, k, err);
-        if (rc == LW_OK && k < run->n_steps)
-            rc = lw_comm_agree(comm, lw_channels_wait(run, k, err), err);
+        rc = rc ? rc : work_beside(run, p, err);
+        if (rc == LW_OK && p < n)
+            rc = lw_comm_agree(comm, lw_channels_wait(run, p, err), err);
     }
     return rc;
 }

@@ -3,7 +3,9 @@
  *
  *     step k   each rank has a channel of its own. In the last step, where fewer are left than there are ranks, several ranks have
  *              one channel: each reads a part of its samples, all get all samples, and each searches a part of the frequencies
- *     order    begin k;  while the engine searches:  refine the hits of k - 1, hand them over, read k + 1;  wait for k
+ *     part p   a step has several parts, ranges of frequencies one after the other, where a channel takes longer than the time
+ *              between two checkpoints
+ *     order    begin p;  while the engine searches:  refine the hits of p - 1, hand them over, read the next step;  wait for p
  *
  *     read.c     samples from the file to a series without its mean
  *     search.c   series to hits, hits to rows of the table; at the end, rows to the table

@@ -55,7 +55,8 @@ static int64_t kept_bytes(const struct lw_channels *run)
     const int64_t table = LW_CHANNELS_MOST_ROWS *
                           (int64_t)(sizeof *run->rows + sizeof *run->candidates + 3 * sizeof(int64_t)) + 2 * LW_SPOOL_BYTES;
     return run->n_items * (series + item) + 2 * block_bytes(run) + rows + plan->spec.n / PIECE * (int64_t)sizeof *run->means +
-           LW_CHANNELS_MOST_SENT * (int64_t)sizeof *run->rows + run->setup.job.op.n_channels * 9 + (run->rank == 0 ? table : 0);
+           LW_CHANNELS_MOST_SENT * (int64_t)sizeof *run->rows + run->setup.job.op.n_channels * 16 +
+           LW_CHANNELS_MOST_EARLIER * (int64_t)sizeof *run->earlier + (run->rank == 0 ? table : 0);
 }
 
 int64_t lw_channels_host_bytes(const struct lw_channels *run)
@@ -147,6 +148,7 @@ int lw_channels_allocate(struct lw_channels *run, struct lw_error *err)
     if (!(run->means = lw_alloc_array(lw_divide_up(plan->spec.n, PIECE), sizeof *run->means, "means", err)) ||
         !(run->candidates = lw_alloc_array(LW_CHANNELS_MOST_KEPT, sizeof *run->candidates, "candidates", err)) ||
         !(run->rows = lw_alloc_array(LW_CHANNELS_MOST_KEPT + 1, sizeof *run->rows, "rows of the table", err)) ||
+        !(run->earlier = lw_alloc_array(LW_CHANNELS_MOST_EARLIER, sizeof *run->earlier, "hits of an earlier run", err)) ||
         !(run->received = lw_alloc_array(LW_CHANNELS_MOST_SENT, sizeof *run->received, "rows of other ranks", err)))
         return LW_ESYSTEM;
     if (reads_marks(run)) {
@@ -173,5 +175,6 @@ void lw_channels_free(struct lw_channels *run)
     lw_free(run->rows);
     lw_free(run->received);
     lw_free(run->todo);
-    lw_free(run->done);
+    lw_free(run->reached);
+    lw_free(run->earlier);
 }

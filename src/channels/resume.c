@@ -1,5 +1,6 @@
-/* resume.c - checkpoints of a run over whole channels. Its table grows: rows of candidates, and a row without harmonics for each
- * channel whose candidates are there. The journal holds the number of rows that are safe. */
+/* resume.c - checkpoints of a run over whole channels. Its table grows: rows of candidates, hits of channels that are searched in
+ * parts, and rows that tell how far a channel is done (lw_channels_hit). The journal holds the number of rows that are safe. Ranges
+ * of parts are free: a later run goes on from the point that was reached, in parts of its own. */
 #include "channels/state.h"
 
 #include "base/log.h"
@@ -10,19 +11,28 @@ static void see_rows(void *context, const void *rows, int64_t n)
 {
     struct lw_channels *const run = context;
     const struct lw_accel_row *const row = rows;
+    lw_channels_note(run, row, n);
     for (int64_t i = 0; i < n; i++)
-        if (row[i].harmonics == 0 && row[i].channel >= 0 && row[i].channel < run->setup.job.op.n_channels)
-            run->done[row[i].channel] = 1;
+        if (row[i].harmonics < 0 && run->n_earlier++ < LW_CHANNELS_MOST_EARLIER)
+            run->earlier[run->n_earlier - 1] = (struct lw_channels_earlier){row[i].channel, lw_channels_hit(&row[i])};
 }
 
-/* Take over the rows of an interrupted run. Rank 0 only. */
+/* Take over the rows of an interrupted run. If there are too many hits, channels that are done in part start anew; finding a hit
+ * twice does no harm. Rank 0 only. */
 static int take_earlier(struct lw_channels *run, struct lw_error *err)
 {
     int rc;
     if ((rc = lw_checkpoint_number(&run->checkpoint, "rows", &run->n_rows, err)) ||
         (rc = lw_checkpoint_take_flaws(&run->checkpoint, &run->flaws, err)))
         return rc;
-    return lw_writer_recall(run->result.writer, LW_ACCEL_CANDIDATES, run->n_rows, see_rows, run, err);
+    rc = lw_writer_recall(run->result.writer, LW_ACCEL_CANDIDATES, run->n_rows, see_rows, run, err);
+    if (run->n_earlier <= LW_CHANNELS_MOST_EARLIER)
+        return rc;
+    run->n_earlier = 0;
+    for (int64_t c = 0; c < run->setup.job.op.n_channels; c++)
+        if (run->reached[c] < run->request->plan.end)
+            run->reached[c] = run->request->plan.begin;
+    return rc;
 }
 
 int lw_channels_start(struct lw_channels *run, struct lw_error *err)
@@ -38,14 +48,19 @@ int lw_channels_start(struct lw_channels *run, struct lw_error *err)
         (rc = lw_comm_agree(comm, lw_checkpoint_start(&run->checkpoint, 0, err), err)) ||
         (rc = lw_comm_agree(comm, goes_on && run->rank == 0 ? take_earlier(run, err) : LW_OK, err)))
         return rc;
-    lw_comm_broadcast(comm, run->done, n_channels);
+    lw_comm_broadcast(comm, run->reached, n_channels * (int64_t)sizeof *run->reached);
+    lw_comm_broadcast(comm, &run->n_earlier, sizeof run->n_earlier);
+    lw_comm_broadcast(comm, run->earlier, run->n_earlier * (int64_t)sizeof *run->earlier);
     run->n_todo = 0;
+    int64_t n_begun = 0;
     for (int64_t c = 0; c < n_channels; c++)
-        if (!run->done[c])
+        if (run->reached[c] < run->request->plan.end) {
             run->todo[run->n_todo++] = c;
+            n_begun += run->reached[c] > run->request->plan.begin;
+        }
     if (goes_on)
-        lw_log_info("continuing the interrupted run of '%s': %" PRId64 " of %" PRId64 " channels are done", run->checkpoint.output,
-                    n_channels - run->n_todo, n_channels);
+        lw_log_info("continuing the interrupted run of '%s': %" PRId64 " of %" PRId64 " channels are done, %" PRId64 " in part",
+                    run->checkpoint.output, n_channels - run->n_todo, n_channels, n_begun);
     return LW_OK;
 }
 
@@ -61,7 +76,7 @@ static void fill(void *context, struct lw_journal *journal)
     const int64_t n_channels = noted->run->setup.job.op.n_channels;
     int64_t n_done = 0;
     for (int64_t c = 0; c < n_channels; c++)
-        n_done += noted->run->done[c];
+        n_done += noted->run->reached[c] >= noted->run->request->plan.end;
     lw_journal_add_format(journal, "done", "%" PRId64 " of %" PRId64 " channels", n_done, n_channels);
     lw_journal_add_format(journal, "rows", "%" PRId64, noted->run->n_rows);
     lw_checkpoint_add_flaws(journal, &noted->flaws);

@@ -27,46 +27,6 @@ static int64_t active_ranks(const struct lw_accel_plan *plan, const struct lw_co
     return team ? lw_min64(lw_comm_size(team), lw_divide_up(plan->end - plan->begin, LW_ACCEL_CELL)) : 1;
 }
 
-/* First point of r of a rank of a team; cuts lie between cells. */
-static int64_t cut(const struct lw_accel_plan *plan, int64_t rank, int64_t n)
-{
-    const int64_t first = plan->begin / LW_ACCEL_CELL, cells = lw_divide_up(plan->end, LW_ACCEL_CELL) - first;
-    return lw_max64(plan->begin, lw_min64(plan->end, (first + cells * rank / n) * LW_ACCEL_CELL));
-}
-
-int lw_channels_begin(struct lw_channels *run, int64_t step, struct lw_error *err)
-{
-    const struct lw_accel_plan *const plan = &run->request->plan;
-    struct lw_channels_item *const item = item_of(run, step);
-    const struct lw_channels_series *const series = &run->series[run->at];
-    const int64_t index = lw_channels_index(run, step);
-    item->channel = index < 0 ? -1 : run->todo[index];
-    item->team = step >= run->own ? run->team : NULL;
-    item->hits.n = 0;
-    const int64_t n = active_ranks(plan, item->team), place = item->team ? lw_comm_rank(item->team) : 0;
-    item->is_active = index >= 0 && place < n;
-    if (!item->is_active)
-        return LW_OK;
-    run->searched_since = lw_now();
-    const int rc = lw_channels_ops(run)->begin(run->search, series->samples + (item->channel - series->channel) * plan->spec.n,
-                                               cut(plan, place, n), cut(plan, place + 1, n), err);
-    run->is_searching = rc == LW_OK;
-    return rc;
-}
-
-int lw_channels_wait(struct lw_channels *run, int64_t step, struct lw_error *err)
-{
-    struct lw_channels_item *const item = item_of(run, step);
-    if (!run->is_searching)
-        return LW_OK;
-    const int rc = lw_channels_ops(run)->wait(run->search, item->spectrum, &item->hits, err);
-    run->is_searching = false;
-    run->report.seconds[LW_CHANNELS_SEARCH] += lw_now() - run->searched_since;
-    return rc;
-}
-
-/* ---- from hits to rows ------------------------------------------------------------------------------------------------- */
-
 static int fail_many(const struct lw_channels *run, int64_t channel, const char *what, int64_t most, struct lw_error *err)
 {
     const struct lw_range *const channels = &run->setup.job.view.channels;
@@ -74,6 +34,63 @@ static int fail_many(const struct lw_channels *run, int64_t channel, const char 
                    "interference out with --zap", channels->begin + channel * channels->step, most, what,
                    run->request->plan.spec.sigma);
 }
+
+/* Return cut `i` of n of the points [begin, plan->end): between cells, unless it is an end. */
+static int64_t cut(const struct lw_accel_plan *plan, int64_t begin, int64_t i, int64_t n)
+{
+    const int64_t first = begin / LW_ACCEL_CELL, cells = lw_divide_up(plan->end, LW_ACCEL_CELL) - first;
+    return lw_max64(begin, lw_min64(plan->end, (first + cells * i / n) * LW_ACCEL_CELL));
+}
+
+/* Begin a step. An interrupted run may have left hits. */
+static void begin_item(struct lw_channels *run, int64_t step, struct lw_channels_item *item)
+{
+    const int64_t index = lw_channels_index(run, step);
+    item->channel = index < 0 ? -1 : run->todo[index];
+    item->team = step >= run->own ? run->team : NULL;
+    const int place = item->team ? lw_comm_rank(item->team) : 0;
+    item->is_active = index >= 0 && place < active_ranks(&run->request->plan, item->team);
+    item->from = index >= 0 ? run->reached[item->channel] : 0;
+    item->hits.n = 0;
+    for (int64_t i = 0; i < run->n_earlier && place == 0; i++)
+        if (run->earlier[i].channel == item->channel && item->hits.n < item->hits.most)
+            item->hits.hits[item->hits.n++] = run->earlier[i].hit;
+    item->n_kept = item->hits.n;
+}
+
+int lw_channels_begin(struct lw_channels *run, int64_t part, struct lw_error *err)
+{
+    const struct lw_accel_plan *const plan = &run->request->plan;
+    const int64_t step = part / run->n_parts, own_part = part % run->n_parts;
+    struct lw_channels_item *const item = item_of(run, step);
+    const struct lw_channels_series *const series = &run->series[run->at];
+    if (own_part == 0)
+        begin_item(run, step, item);
+    if (!item->is_active)
+        return LW_OK;
+    const int64_t n = active_ranks(plan, item->team), i = own_part * n + (item->team ? lw_comm_rank(item->team) : 0);
+    run->searched_since = lw_now();
+    const int rc = lw_channels_ops(run)->begin(run->search, series->samples + (item->channel - series->channel) * plan->spec.n,
+                                               cut(plan, item->from, i, n * run->n_parts),
+                                               cut(plan, item->from, i + 1, n * run->n_parts), err);
+    run->is_searching = rc == LW_OK;
+    return rc;
+}
+
+int lw_channels_wait(struct lw_channels *run, int64_t part, struct lw_error *err)
+{
+    struct lw_channels_item *const item = item_of(run, part / run->n_parts);
+    struct lw_accel_hits *const hits = &item->hits, more = {hits->hits + hits->n, hits->most - hits->n, 0};
+    if (!run->is_searching)
+        return LW_OK;
+    const int rc = lw_channels_ops(run)->wait(run->search, item->spectrum, &more, err);
+    hits->n += more.n;
+    run->is_searching = false;
+    run->report.seconds[LW_CHANNELS_SEARCH] += lw_now() - run->searched_since;
+    return rc || hits->n <= hits->most ? rc : fail_many(run, item->channel, "hits", hits->most, err);
+}
+
+/* ---- from hits to rows ------------------------------------------------------------------------------------------------- */
 
 /* Bring the hits of a team to all its ranks. All of the team return the same code. */
 static int share_hits(struct lw_channels *run, struct lw_channels_item *item, struct lw_error *err)
@@ -114,6 +131,11 @@ static struct lw_accel_row row_of(const struct lw_channels *run, int64_t channel
     };
 }
 
+static struct lw_accel_row done_row(int64_t channel, int64_t reached)
+{
+    return (struct lw_accel_row){.channel = channel, .r = (double)reached};
+}
+
 /* Refine this rank's share of a channel's hits. An exact sum may be less significant than its hit, whose harmonics are at those
  * points of the grid that suit noise best; below --sigma it is no candidate. @param n_rows  set */
 static int refine(struct lw_channels *run, struct lw_channels_item *item, int64_t *n_rows, struct lw_error *err)
@@ -142,41 +164,75 @@ static int refine(struct lw_channels *run, struct lw_channels_item *item, int64_
         if (run->candidates[i].sigma >= plan->spec.sigma)
             run->rows[(*n_rows)++] = row_of(run, item->channel, &run->candidates[i]);
     if (place == 0)             /* behind the rows of its own channel, unless other ranks have some: all come in one message */
-        run->rows[(*n_rows)++] = (struct lw_accel_row){.channel = item->channel};
+        run->rows[(*n_rows)++] = done_row(item->channel, plan->end);
     return worst;
+}
+
+void lw_channels_note(struct lw_channels *run, const struct lw_accel_row *rows, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (rows[i].harmonics == 0 && rows[i].channel >= 0 && rows[i].channel < run->setup.job.op.n_channels)
+            run->reached[rows[i].channel] = (int64_t)rows[i].r;
+        run->n_found += rows[i].harmonics > 0;
+    }
 }
 
 static int append(void *context, const void *rows, int64_t bytes, struct lw_error *err)
 {
     struct lw_channels *const run = context;
-    const struct lw_accel_row *const row = rows;
-    const int64_t n = bytes / (int64_t)sizeof *row;
-    for (int64_t i = 0; i < n; i++)
-        if (row[i].harmonics == 0)
-            run->done[row[i].channel] = 1;
+    const int64_t n = bytes / (int64_t)sizeof *run->rows;
+    lw_channels_note(run, rows, n);
     run->n_rows += n;
-    if (run->n_rows - run->setup.job.op.n_channels > LW_CHANNELS_MOST_ROWS)
+    if (run->n_found > LW_CHANNELS_MOST_ROWS)
         return lw_fail(err, LW_EDATA, "there are more than %d candidates in the channels that are done: raise --sigma, which is "
                        "%.6g", LW_CHANNELS_MOST_ROWS, run->request->plan.spec.sigma);
     return lw_writer_append(run->result.writer, LW_ACCEL_CANDIDATES, rows, n, err);
 }
 
-static int write(struct lw_channels *run, const struct lw_channels_item *item, int64_t n_rows, struct lw_error *err)
+/* Bring the first n_rows of each rank's run->rows to the growing table. */
+static int bring(struct lw_channels *run, int64_t n_rows, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
+    const int rc = lw_comm_bring(comm, run->rows, n_rows * (int64_t)sizeof *run->rows, run->received,
+                                 LW_CHANNELS_MOST_SENT * (int64_t)sizeof *run->rows, append, run, err);
+    return lw_comm_agree(comm, rc, err);
+}
+
+/* Add the hits of a part to the growing table. @param reached  the point of r at which it ends */
+static int keep(struct lw_channels *run, struct lw_channels_item *item, int64_t reached, struct lw_error *err)
+{
+    const bool marks = item->channel >= 0 && (!item->team || lw_comm_rank(item->team) == 0);
+    int rc;
+    do {
+        int64_t n = 0;
+        for (; n < LW_CHANNELS_MOST_KEPT && item->n_kept < item->hits.n; n++) {
+            const struct lw_accel_hit *const hit = &item->hits.hits[item->n_kept++];
+            run->rows[n] = (struct lw_accel_row){.channel = item->channel, .harmonics = -hit->stage - 1, .power = hit->sum,
+                                                 .r = (double)hit->r, .z = hit->z, .w = hit->w};
+        }
+        if (marks)
+            run->rows[n++] = done_row(item->channel, reached);
+        rc = bring(run, n, err);
+    } while (rc == LW_OK && lw_comm_max(run->setup.comm, item->hits.n - item->n_kept) > 0);
+    return rc;
+}
+
+static int write(struct lw_channels *run, const struct lw_channels_item *item, int64_t n_rows, struct lw_error *err)
+{
     const bool writes = item->channel >= 0 && (!item->team || lw_comm_rank(item->team) == 0);
     const int64_t first[LW_MAX_DIMS] = {writes ? item->channel : 0}, count[LW_MAX_DIMS] = {writes, run->request->plan.n_bins};
-    int rc = lw_comm_bring(comm, run->rows, n_rows * (int64_t)sizeof *run->rows, run->received,
-                           LW_CHANNELS_MOST_SENT * (int64_t)sizeof *run->rows, append, run, err);
-    rc = lw_comm_agree(comm, rc, err);
+    const int rc = bring(run, n_rows, err);
     if (rc || !run->request->keeps_spectrum)
         return rc;
     return lw_writer_write(run->result.writer, LW_ACCEL_SPECTRUM, first, count, item->spectrum, err);
 }
 
-int lw_channels_deliver(struct lw_channels *run, int64_t step, struct lw_error *err)
+int lw_channels_deliver(struct lw_channels *run, int64_t part, struct lw_error *err)
 {
-    struct lw_channels_item *const item = item_of(run, step);
+    struct lw_channels_item *const item = item_of(run, part / run->n_parts);
+    const int64_t next = part % run->n_parts + 1;
+    if (next < run->n_parts)
+        return keep(run, item, cut(&run->request->plan, item->from, next, run->n_parts), err);
     int64_t n_rows = 0;
     const double start = lw_now();
     int rc = item->channel >= 0 ? share_hits(run, item, err) : LW_OK;
@@ -236,7 +292,7 @@ static int relate(struct table *table, struct lw_error *err)
 /* Do the work of lw_channels_finish on rank 0. */
 static int make_table(struct lw_channels *run, int64_t *n, struct lw_error *err)
 {
-    LW_FREED struct lw_accel_row *const rows = lw_alloc_array(run->n_rows, sizeof *rows, "candidates", err);
+    LW_FREED struct lw_accel_row *const rows = lw_alloc_array(run->n_found, sizeof *rows, "candidates", err);
     struct table table = {.rows = rows};
     int rc;
     if (!rows)

@@ -26,13 +26,21 @@ struct lw_channels_series {
     double *offsets;                /* owned; [group] a number near the channel's samples */
 };
 
-/* A channel of this rank in one step. */
+/* A channel of this rank in one step, whose range of r is searched in parts. */
 struct lw_channels_item {
     int64_t channel;                /* number in the view; -1: none in this step */
     struct lw_comm *team;           /* ranks that share the channel, borrowed; NULL: this rank has it alone */
-    bool is_active;                 /* this rank searches a part of the range */
+    bool is_active;                 /* this rank searches a part of each range */
+    int64_t from;                   /* points of r from here on are searched */
     float *spectrum;                /* owned; [n_bins][2] */
-    struct lw_accel_hits hits;      /* owned; this rank's; those of the team while it refines them */
+    struct lw_accel_hits hits;      /* owned; this rank's of all parts so far; those of the team while it refines them */
+    int64_t n_kept;                 /* hits that are in the growing table, for a later run */
+};
+
+/* A hit of an interrupted run, in a channel of which it searched the first parts. */
+struct lw_channels_earlier {
+    int64_t channel;
+    struct lw_accel_hit hit;
 };
 
 struct lw_channels {
@@ -48,6 +56,7 @@ struct lw_channels {
 
     int64_t *todo, n_todo;          /* owned; channels that are left, ascending */
     int64_t own, n_steps;           /* steps in which each rank has a channel alone; all steps */
+    int64_t n_parts;                /* parts of each step; part p of a run belongs to step p / n_parts */
     struct lw_comm *team;           /* owned; this rank's team in the last step; NULL: none */
 
     int n_items;                    /* 2, or 1 if there is only one step */
@@ -64,16 +73,20 @@ struct lw_channels {
     double searched_since;
 
     struct lw_checkpoint checkpoint;
-    unsigned char *done;            /* owned; [n_channels] 1: the channel's rows are in the growing table */
-    int64_t n_rows;                 /* rows of the growing table, on rank 0 */
+    int64_t *reached;               /* owned; [n_channels] points of r below this one are searched, and what was found is in the
+                                       growing table; plan.end: the channel is done. Known at the start, later on rank 0 */
+    struct lw_channels_earlier *earlier;        /* owned; [LW_CHANNELS_MOST_EARLIER] */
+    int64_t n_earlier;
+    int64_t n_rows, n_found;        /* rows of the growing table on rank 0, and those of them that are candidates */
     bool has_failed;                /* a checkpoint failed: no more follow */
     struct lw_flaws flaws;          /* flaws that this rank has found so far */
 };
 
-/* Most hits of a rank and channel, most of them that are candidates, most rows of a message, most candidates of a run. */
+/* Most hits of a rank and channel, most of them that are candidates, most rows of a message, most candidates of a run,
+ * most hits of an earlier run that are not searched for again. */
 enum {
     LW_CHANNELS_MOST_HITS = 1 << 18, LW_CHANNELS_MOST_KEPT = 1 << 14, LW_CHANNELS_MOST_SENT = 1 << 10,
-    LW_CHANNELS_MOST_ROWS = 1 << 17,
+    LW_CHANNELS_MOST_ROWS = 1 << 17, LW_CHANNELS_MOST_EARLIER = 1 << 16,
 };
 
 static inline const struct lw_accel_ops *lw_channels_ops(const struct lw_channels *run) { return run->setup.engine->ops->accel; }
@@ -111,13 +124,25 @@ void lw_channels_settle(const struct lw_channels *run, float *samples);
 /** Return this rank's channel in a step, as an index of `todo`; -1: none. */
 int64_t lw_channels_index(const struct lw_channels *run, int64_t step);
 
-/** Begin the search of a step's channel; wait for its hits. LW_ESYSTEM, LW_ESTOPPED; not collective. */
-int lw_channels_begin(struct lw_channels *run, int64_t step, struct lw_error *err);
-int lw_channels_wait(struct lw_channels *run, int64_t step, struct lw_error *err);
+/** Begin the search of a part of the run; wait for its hits. LW_ESYSTEM, LW_ESTOPPED; not collective. */
+int lw_channels_begin(struct lw_channels *run, int64_t part, struct lw_error *err);
+int lw_channels_wait(struct lw_channels *run, int64_t part, struct lw_error *err);
 
-/** Refine a step's hits and add them to the table; write the spectra, if they are wanted. Without a result nothing is written.
- * LW_EDATA: there are too many; LW_ESYSTEM, LW_EIO. Collective. */
-int lw_channels_deliver(struct lw_channels *run, int64_t step, struct lw_error *err);
+/** Hand over what a part has found: its hits are added to the growing table, or, after the last part of a step, refined to rows of
+ * the table; spectra are written, if they are wanted. Without a result nothing is written. LW_EDATA: there are too many of them;
+ * LW_ESYSTEM, LW_EIO. Collective. */
+int lw_channels_deliver(struct lw_channels *run, int64_t part, struct lw_error *err);
+
+/** Note what rows of the growing table tell: channels and parts that are done, and the number of candidates. */
+void lw_channels_note(struct lw_channels *run, const struct lw_accel_row *rows, int64_t n);
+
+/* A row of the growing table without harmonics tells that the points below r of a channel of the view are done. A row with -h
+ * harmonics is a hit of stage h - 1, whose sum is `power`; z and w are indices. Both are dropped at the end. */
+static inline struct lw_accel_hit lw_channels_hit(const struct lw_accel_row *row)
+{
+    return (struct lw_accel_hit){.r = (int64_t)row->r, .z = (int16_t)row->z, .w = (int16_t)row->w,
+                                 .stage = (int32_t)(-row->harmonics - 1), .sum = (float)row->power};
+}
 
 /** Make the table: relate candidates, and put the most significant first. @param n  set to their number. Collective. */
 int lw_channels_finish(struct lw_channels *run, int64_t *n, struct lw_error *err);

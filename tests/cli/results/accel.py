@@ -5,6 +5,7 @@ missing; frequencies that are zapped; what is refused.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from tested import LAPWING, check, finish, lapwing, needed_memory, random    # noqa: E402
+from tested import LAPWING, MPIEXEC, check, finish, lapwing, needed_memory, random    # noqa: E402
 
 import h5py             # noqa: E402
 import numpy as np      # noqa: E402
@@ -192,26 +193,37 @@ def verified(work, name):
     lapwing(1, "verify", output, code=65)
 
 
-def interrupted(work, name):
+def interrupted(work, source, ranks, said_of_rest, *arguments):
     """A run that a signal ends after its first checkpoint goes on, on other ranks, to the same table and spectra."""
     whole, output = os.path.join(work, "whole.h5"), os.path.join(work, "cut.h5")
-    with h5py.File(name, "a") as file:
-        file["many"] = np.tile(file["fast"][()], (40, 1))
-        file["many"].attrs["sample_rate_hz"] = RATE
-    arguments = ("--axis", "1", "--keep-spectrum")
-    expected, _ = search(1, f"{name}:/many", whole, *arguments)
-    command = ("accel", "--input", f"{name}:/many", "--output", output, *OPTIONS, *arguments)
-    process = subprocess.Popen([LAPWING, *command, "--checkpoint", "0", "--quiet"], stderr=subprocess.DEVNULL)
+    command = ("accel", "--input", source, "--axis", "1", "--keep-spectrum", *arguments, "--overwrite", "--output")
+    lapwing(1, *command, whole)
+    command = (*command, output)
+    launch = [MPIEXEC, "-np", str(ranks)] if ranks > 1 else []
+    process = subprocess.Popen([*launch, LAPWING, *command, "--checkpoint", "0", "--threads", "1", "--quiet"],
+                               stderr=subprocess.DEVNULL)
     while not os.path.exists(output + ".lapwing-journal") and process.poll() is None:
         time.sleep(0.001)
-    process.terminate()
+    process.send_signal(signal.SIGUSR1)
     check(process.wait() == 75, "a signal does not interrupt the run")
-    said = lapwing(3, *command, "--resume", "require").stderr
-    check(re.search(r"[1-9]\d* of 200 channels are done", said), f"the run does not go on: {said}")
+    said = lapwing(4 - ranks, *command, "--resume", "require").stderr
+    check(re.search(said_of_rest, said), f"the run does not go on: {said}")
     with h5py.File(whole) as a, h5py.File(output) as b:
-        check(b["candidates"][()].tobytes() == expected.tobytes(), "other rows after an interruption")
+        rows = a["candidates"][()]
+        check(len(rows) > 0 and b["candidates"][()].tobytes() == rows.tobytes(), "other rows after an interruption")
         check(np.array_equal(a["spectrum_normalised"][()], b["spectrum_normalised"][()]), "other spectra after an interruption")
         check(b.attrs["runs"] == 2, "the number of runs")
+
+
+def interruptions(work, name):
+    """Runs over many channels, and one channel that is searched in parts, alone or by several ranks."""
+    with h5py.File(name, "a") as file:
+        for key, data in (("many", np.tile(file["fast"][()], (40, 1))),
+                          ("long", [(pulsed(3 * N, 300.3, 12, 8, 0.9) + random.standard_normal(3 * N)).astype("f4")])):
+            file.create_dataset(key, data=data).attrs["sample_rate_hz"] = RATE
+    interrupted(work, f"{name}:/many", 1, r"[1-9]\d* of 200 channels are done", *OPTIONS)
+    for ranks in (1, 3):
+        interrupted(work, f"{name}:/long", ranks, "0 of 1 channels are done, 1 in part", "--zmax", "100", "--wmax", "100")
 
 
 def refused(work, name):
@@ -238,6 +250,6 @@ with tempfile.TemporaryDirectory() as folder:
     missing(folder, path)
     masked(folder, path)
     verified(folder, path)
-    interrupted(folder, path)
+    interruptions(folder, path)
     refused(folder, path)
 finish()
