@@ -20,6 +20,13 @@ typedef int lw_shield_fn(const struct lw_object *object, void *result, struct lw
 
 /** Start the guard. Call before MPI, before any thread, and before any look. LW_ESYSTEM: no process can be started. */
 int lw_shield_start(struct lw_error *err);
+
+/* Most guards of a node. A look at an HDF5 file takes 3 ms, most of it alone: a few guards open many files as fast as the node can,
+ * and a node with hundreds of ranks has no more processes for it. */
+#define LW_SHIELD_MOST_GUARDS 8
+
+/** Leave all looks of this run to other ranks: lw_shield_is_ready is false from now on. */
+void lw_shield_leave(void);
 void lw_shield_stop(void);          /* end the guard, if any; call when no look is under way and none will follow */
 
 /** Return whether this process may look: it has a guard, or never had one. */

@@ -46,13 +46,33 @@ static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, s
     return code;
 }
 
+/* Return this rank's number on its node, as launchers tell it before MPI starts; 0: not known. Inner launchers come first. */
+static int number_on_node(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (getenv(variables[i]))
+            return atoi(getenv(variables[i]));
+    return 0;
+}
+
+/* Start the guard in which archive files are examined. In a run only some ranks of a node examine files. */
+static int start_guard(const struct lw_cli *cli, struct lw_error *err)
+{
+    const bool is_run = cli->action == LW_ACTION_RUN || cli->action == LW_ACTION_PLAN || cli->action == LW_ACTION_RUN_FILE;
+    if (!is_run || number_on_node() < LW_SHIELD_MOST_GUARDS)
+        return lw_shield_start(err);
+    lw_shield_leave();
+    return LW_OK;
+}
+
 /* Start MPI, execute the command line, end MPI. @param code  of parsing the command line; if that failed, *err holds the error */
 static int run_ranks(struct lw_cli *cli, int code, int *argc, char ***argv, struct lw_error *err)
 {
     /* Commands that examine archive files do so in copies of this process (io/shield.h), which must be made before MPI starts. */
     if (code == LW_OK && (!lw_cli_is_text(cli) && cli->action != LW_ACTION_SYNTH && cli->action != LW_ACTION_FILTERS &&
                           (cli->action != LW_ACTION_INFO || cli->file)))
-        code = lw_shield_start(err);
+        code = start_guard(cli, err);
     struct lw_comm *const comm = lw_comm_start(argc, argv);
     lw_timeline_end(LW_START_MPI);
     code = finish_together(cli, code, comm, err);

@@ -153,6 +153,17 @@ static int search_all(struct lw_channels *run, struct lw_error *err)
     return rc;
 }
 
+/* Write in words what all steps send, but for rows, calls within teams and checkpoints. Steps agree when they are read, begun,
+ * waited for, delivered and written, and at the end once more; they add up the bytes of their rows, and poll for a checkpoint. */
+static const char *traffic_text(const struct lw_channels *run, char text[LW_TRAFFIC_TEXT])
+{
+    const int64_t steps = lw_divide_up(run->setup.job.op.n_channels, run->n_ranks);
+    struct lw_traffic traffic = {0};
+    lw_traffic_add(&traffic, run->n_ranks, (5 + run->request->keeps_spectrum) * steps + 1, 2 * steps,
+                   steps * ((int64_t)sizeof(int64_t) + LW_CHECKPOINT_POLL_BYTES));
+    return lw_traffic_text(&traffic, text);
+}
+
 static int open_search(struct lw_channels *run, struct lw_error *err)
 {
     const struct lw_accel_request *const request = run->request;
@@ -168,6 +179,7 @@ static void summarize(struct lw_channels *run, int64_t n_candidates)
     lw_log_info("%" PRId64 " candidate%s in %" PRId64 " channel%s", n_candidates, n_candidates == 1 ? "" : "s",
                 run->setup.job.op.n_channels, run->setup.job.op.n_channels == 1 ? "" : "s");
     lw_report_memory(&run->report);
+    lw_report_traffic(&run->report);
     lw_result_warn(&run->result, &run->flaws);
 }
 
@@ -176,6 +188,7 @@ int lw_channels_run(struct lw_comm *comm, const struct lw_job_ops *ops, const st
 {
     struct lw_channels run = {0};
     int64_t n_candidates = 0;
+    char messages[LW_TRAFFIC_TEXT];
     int rc;
     if ((rc = open_run(&run, comm, ops, options, NULL, err)) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
@@ -184,8 +197,11 @@ int lw_channels_run(struct lw_comm *comm, const struct lw_job_ops *ops, const st
         goto done;
     lw_log_info("%s: %s", ops->name, run.setup.job.summary);
     lw_log_info("%s", run.setup.algorithm);
+    lw_log_detail("messages planned: %s", traffic_text(&run, messages));
     lw_progress_start(&run.report.progress, run.setup.job.op.n_channels * run.request->plan.spec.n, 0);
+    lw_comm_begin_phase(comm, LW_PHASE_ROUNDS);
     rc = search_all(&run, err);
+    lw_comm_begin_phase(comm, LW_PHASE_END);
     lw_stop_end();
     if (rc)
         lw_channels_save(&run, rc, err);
@@ -225,6 +241,7 @@ int lw_channels_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const s
 {
     struct lw_channels run = {0};
     const double started = lw_now();
+    char messages[LW_TRAFFIC_TEXT];
     int rc = open_run(&run, comm, ops, options, planned->machine, err);
     if (rc)
         goto done;
@@ -250,6 +267,7 @@ int lw_channels_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const s
         printf("%-16s%" PRId64 " channel%s at a time by each rank\n", "reads", run.group, run.group == 1 ? "" : "s");
         printf("%-16s%.3g s: reading %.3g s, searching %.3g s, at the same time\n", "time", planned->seconds, reading, searching);
         lw_channels_print_memory(&run);
+        lw_plan_row("messages", traffic_text(&run, messages));
     }
     if (lw_options_flag(options, "measure"))
         rc = measure(&run, started, planned, err);

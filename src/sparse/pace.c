@@ -74,10 +74,9 @@ struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const 
                                          samples->n_spans * lw_sparse_extent(run, width)
                                    : samples->read * width * sample_bytes(run);
     }
-    reads.samples = lw_comm_sum(run->setup.comm, reads.samples);
-    reads.reads = lw_comm_sum(run->setup.comm, reads.reads);
-    reads.bytes = lw_comm_sum(run->setup.comm, reads.bytes);
-    return reads;
+    int64_t sums[] = {reads.samples, reads.reads, reads.bytes};
+    lw_comm_sums(run->setup.comm, sums, 3);
+    return (struct lw_sparse_reads){sums[0], sums[1], sums[2]};
 }
 
 const char *lw_sparse_share_text(int64_t samples, int64_t n, char text[LW_SPARSE_SHARE_TEXT])

@@ -252,6 +252,7 @@ static void summarize(struct lw_sparse *run)
         warn_of_tones(run, &totals);
     lw_log_detail("combined %s a rank over MPI", lw_bytes_text(run->bytes_combined, combined));
     lw_report_memory(&run->report);
+    lw_report_traffic(&run->report);
     lw_result_warn(&run->result, &run->flaws);
     if (run->method && run->method->log)
         run->method->log(run);
@@ -269,7 +270,9 @@ int lw_sparse_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     lw_log_info("%s: %s", ops->name, run.setup.job.summary);
     lw_log_info("%s", run.setup.algorithm);
     lw_progress_start(&run.report.progress, (run.method ? run.method->samples(&run) : 0) * run.n_channels, 0);
+    lw_comm_begin_phase(comm, LW_PHASE_ROUNDS);
     rc = compute(&run, err);
+    lw_comm_begin_phase(comm, LW_PHASE_END);
     lw_stop_end();
     if (rc)
         lw_sparse_resume_save(&run, rc, err);

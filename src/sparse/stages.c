@@ -326,8 +326,31 @@ static int search_channels(struct lw_sparse *run, int n_attempts, int64_t most, 
     return rc;
 }
 
+/* Write in words what the search sends if its first attempts explain all channels, but for checkpoints. */
+static const char *traffic_text(const struct lw_sparse *run, char text[LW_TRAFFIC_TEXT])
+{
+    struct lw_traffic traffic = {0};
+    const int64_t pieces = run->has_own_pieces ? lw_divide_up(run->n_pieces, run->n_ranks) : run->n_pieces;
+    const int64_t groups = lw_sparse_reads_each(run) ? lw_divide_up(pieces * run->piece_channels, run->group)
+                                                     : pieces * lw_divide_up(run->piece_channels, run->group);
+    const int64_t summed = run->n_ranks > 1 && !run->has_own_pieces ? run->n_channels : 0;
+    const int64_t samples = lw_sparse_attempt_samples(&run->plan, first_attempts(run)) * 2 * (int64_t)sizeof(double);
+    const int64_t outcomes = run->n_channels * (int64_t)sizeof *run->all;
+    /* The samples are listed once, and the reads summed. Groups agree when they are read and recovered. They find whether a rank
+     * has a group, count samples that are not finite, and poll for a checkpoint. */
+    lw_traffic_add(&traffic, run->n_ranks, 2 * groups + 1, 3 * groups + 2,
+                   groups * (2 * (int64_t)sizeof(int64_t) + LW_CHECKPOINT_POLL_BYTES) +
+                       (int64_t)(sizeof(struct lw_sparse_reads) + sizeof(int64_t)));
+    lw_traffic_add(&traffic, run->n_ranks, 0, summed * lw_divide_up(samples, LW_COLLECT_BYTES), summed * samples);
+    lw_traffic_add(&traffic, run->n_ranks, 0, lw_divide_up(outcomes, LW_COLLECT_BYTES) + lw_divide_up(outcomes, INT64_C(1) << 30),
+                   2 * outcomes);       /* ranks add up the outcomes, and get the sums */
+    return lw_traffic_text(&traffic, text);
+}
+
 static int search(struct lw_sparse *run, struct lw_error *err)
 {
+    char messages[LW_TRAFFIC_TEXT];
+    lw_log_detail("messages planned: %s", traffic_text(run, messages));
     int n_attempts = first_attempts(run), rc = search_channels(run, n_attempts, run->group, err);
     if (rc == LW_OK)
         lw_sparse_share_outcomes(run);
@@ -354,7 +377,7 @@ static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_er
     planned->seconds = lw_sparse_read_seconds(run, reads.reads, reads.bytes);
     if (!planned->prints)
         return LW_OK;
-    char combined[24];
+    char combined[24], messages[LW_TRAFFIC_TEXT];
     const int64_t values = run->n_ranks > 1 ? lw_sparse_attempt_samples(&run->plan, n_attempts) * 16 * run->n_channels : 0;
     for (int a = 0; a < run->plan.n_attempts; a++) {
         const struct lw_sfft_attempt *const attempt = &run->plan.attempts[a];
@@ -364,6 +387,7 @@ static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_er
     }
     lw_sparse_print_reads(run, &reads);
     printf("%-16s%s a rank over MPI\n", "combines", lw_bytes_text(values, combined));
+    lw_plan_row("messages", traffic_text(run, messages));
     return LW_OK;
 }
 

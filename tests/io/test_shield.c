@@ -212,6 +212,11 @@ int main(void)
     CHECK(lw_shield_is_ready() && looker() != getpid(), "a guard that further runs need has ended");
     lw_shield_stop();
 
+    CHECK(lw_shield_start(&err) == LW_OK && lw_shield_is_ready(), "%s", err.message);
+    lw_shield_stop();
+    lw_shield_leave();
+    CHECK(!lw_shield_is_ready(), "a rank that leaves looks to others looks at files");
+
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     const pid_t orphan = kill_program();
     CHECK(orphan > 0 && ends(orphan), "the guard %d lives longer than its program", (int)orphan);
