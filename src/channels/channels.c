@@ -98,17 +98,20 @@ static void close_run(struct lw_channels *run)
 
 /* ---- the steps ----------------------------------------------------------------------------------------------------------- */
 
-/* Choose the parts of a step: between two of them there can be a checkpoint, and the spectrum, which each part makes anew, takes a
- * twentieth of the time at most. Results do not depend on parts. */
+/* Choose the parts of a step: between two of them there can be a checkpoint. Results do not depend on parts. Each part makes the
+ * spectrum anew, in a twentieth of the time at most, and the powers around both of its ends; that is little if a part has many
+ * widths of a template. With --checkpoint 0 parts are as short as they can be. */
 static int64_t choose_parts(const struct lw_channels *run, int64_t ranks_of_channel)
 {
+    enum { WIDTHS = 1280 };
     const struct lw_accel_plan *const plan = &run->request->plan;
     struct lw_accel_plan none = *plan;
     none.end = none.begin;
     const struct lw_accel_ops *const ops = lw_channels_ops(run);
     const double spectrum = ops->seconds(run->setup.engine, &none), all = ops->seconds(run->setup.engine, plan) - spectrum;
     const double parts = all / (double)ranks_of_channel / fmax(run->checkpoint.every_s, 20 * spectrum);
-    const int64_t most = (plan->end - plan->begin) / LW_ACCEL_CELL / ranks_of_channel;
+    const int64_t least = run->checkpoint.every_s > 0 ? WIDTHS * (int64_t)plan->half_width : LW_ACCEL_CELL;
+    const int64_t most = (plan->end - plan->begin) / least / ranks_of_channel;
     return lw_comm_max(run->setup.comm, run->result.writer ? lw_max64(1, lw_min64(most, (int64_t)fmin(ceil(parts), 1e9))) : 1);
 }
 
