@@ -4,7 +4,6 @@
 #include "base/pool.h"
 #include "comm/raw.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,13 +289,7 @@ int lw_comm_model(const struct lw_comm *real, int n_ranks, int ranks_per_node, s
     return LW_OK;
 }
 
-bool lw_comm_is_model(const struct lw_comm *comm) { return comm->is_model; }
-
-void lw_comm_forget(struct lw_comm *model)
-{
-    assert(!model || model->is_model);
-    lw_free(model);
-}
+void lw_comm_forget(struct lw_comm *model) { lw_free(model); }
 
 MPI_Comm lw_comm_mpi(const struct lw_comm *comm) { return comm->world; }
 int lw_comm_rank(const struct lw_comm *comm) { return comm->rank; }

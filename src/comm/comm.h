@@ -28,7 +28,6 @@ void lw_comm_stop(struct lw_comm *comm);
  * @param real  gives the names of host and library */
 int lw_comm_model(const struct lw_comm *real, int n_ranks, int ranks_per_node, struct lw_comm **out, struct lw_error *err);
 void lw_comm_forget(struct lw_comm *model);                 /* NULL is legal */
-bool lw_comm_is_model(const struct lw_comm *comm);
 
 int lw_comm_rank(const struct lw_comm *comm);
 int lw_comm_size(const struct lw_comm *comm);

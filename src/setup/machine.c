@@ -1,6 +1,5 @@
 #include "setup/machine.h"
 
-#include "base/integers.h"
 #include "base/memory.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -11,34 +10,29 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rates that are assumed of a machine unless --for gives them. Those of files hold for all ranks together: a parallel file system
- * or RAM disk. */
-#define FILE_RATE 1e9
-#define NETWORK_RATE 12.5e9
-#define LATENCY 2e-6
-#define START_SECONDS 1.0
-
 #define NAME_OF(its_name, ...) "|" #its_name
 
-const struct lw_option lw_machine_options[] = {
-    {.name = "nodes", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 20, .is_required = true},
-    {.name = "ranks-per-node", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 4096},
-    {.name = "gpu", .kind = LW_OPTION_CHOICE, .choices = "none" LW_GPUS(NAME_OF)},
+/* The defaults are what is assumed of a machine. Rates of files hold for all ranks together: a parallel file system
+ * or RAM disk. The slowdown is LW_CHOICE_CPU_SLOWDOWN. */
+static const struct lw_option lw_machine_options[] = {
+    {.name = "nodes", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 20},
+    {.name = "ranks-per-node", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1", .minimum = 1, .maximum = 4096},
+    {.name = "gpu", .kind = LW_OPTION_CHOICE, .choices = "none" LW_GPUS(NAME_OF), .fallback = "none"},
     {.name = "cores", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 14},
     {.name = "memory", .kind = LW_OPTION_BYTES, .argument = "BYTES", .minimum = 1 << 20},
-    {.name = "read", .kind = LW_OPTION_RATE, .argument = "RATE", .minimum = 1, .maximum = 1e18},
-    {.name = "write", .kind = LW_OPTION_RATE, .argument = "RATE", .minimum = 1, .maximum = 1e18},
-    {.name = "network", .kind = LW_OPTION_RATE, .argument = "RATE", .minimum = 1, .maximum = 1e18},
-    {.name = "latency", .kind = LW_OPTION_DURATION, .argument = "TIME", .minimum = 0, .maximum = 3600},
-    {.name = "start", .kind = LW_OPTION_DURATION, .argument = "TIME", .minimum = 0, .maximum = 86400},
-    {.name = "slowdown", .kind = LW_OPTION_REAL, .argument = "FACTOR", .minimum = 0.01, .maximum = 1e4},
+    {.name = "read", .kind = LW_OPTION_RATE, .argument = "RATE", .fallback = "1GB/s", .minimum = 1, .maximum = 1e18},
+    {.name = "write", .kind = LW_OPTION_RATE, .argument = "RATE", .fallback = "1GB/s", .minimum = 1, .maximum = 1e18},
+    {.name = "network", .kind = LW_OPTION_RATE, .argument = "RATE", .fallback = "12.5GB/s", .minimum = 1, .maximum = 1e18},
+    {.name = "latency", .kind = LW_OPTION_DURATION, .argument = "TIME", .fallback = "2us", .minimum = 0, .maximum = 3600},
+    {.name = "start", .kind = LW_OPTION_DURATION, .argument = "TIME", .fallback = "1s", .minimum = 0, .maximum = 86400},
+    {.name = "slowdown", .kind = LW_OPTION_REAL, .argument = "FACTOR", .fallback = "3", .minimum = 0.01, .maximum = 1e4},
     {.name = NULL},
 };
 
 struct lw_rates lw_machine_rates(const struct lw_machine *machine)
 {
     if (!machine)
-        return (struct lw_rates){.read = FILE_RATE, .write = FILE_RATE, .slowdown = 1};
+        return (struct lw_rates){.read = 1e9, .write = 1e9, .slowdown = 1};
     const double all = (double)machine->nodes * machine->network;
     return (struct lw_rates){
         .read = fmin(machine->read, all), .write = fmin(machine->write, all), .latency = machine->latency,
@@ -89,48 +83,50 @@ static int set_values(const char *text, struct lw_options *options, struct lw_er
     return LW_OK;
 }
 
-/* Describe a machine, and what of it was not given. */
-static void describe(const struct lw_options *options, struct lw_machine *m)
+/* Set what is not given to this node's cores and memory, and describe the machine. */
+static int complete(struct lw_options *options, struct lw_machine *m, struct lw_error *err)
 {
-    char memory[24];
-    int n = 0;
-    snprintf(m->text, sizeof m->text, "%" PRId64 " node%s x %" PRId64 " rank%s, %" PRId64 " cores and %s a node, %s%s; files %.4g "
-             "GB/s read, %.4g written; network %.4g GB/s a node, %.3g us", m->nodes, m->nodes == 1 ? "" : "s", m->ranks_per_node,
-             m->ranks_per_node == 1 ? "" : "s", m->cores, lw_bytes_text(m->memory, memory), m->gpu ? "each rank with " : "no GPU",
-             m->gpu ? m->gpu->name : "", m->read / 1e9, m->write / 1e9, m->network / 1e9, m->latency * 1e6);
-    for (const struct lw_option *option = lw_machine_options; option->name; option++)
-        if (!lw_options_given(options, option->name))
-            lw_append(m->text, sizeof m->text, "%s%s", n++ == 0 ? "; assumed: " : ", ", option->name);
-}
-
-static double real_of(const struct lw_options *options, const char *name, double otherwise)
-{
-    return lw_options_given(options, name) ? lw_options_real(options, name) : otherwise;
-}
-
-static int take(const struct lw_options *options, struct lw_machine *m, struct lw_error *err)
-{
-    const int gpu = lw_options_choice(options, "gpu");
-    *m = (struct lw_machine){
-        .nodes = lw_options_int(options, "nodes"), .ranks_per_node = lw_max64(1, lw_options_int(options, "ranks-per-node")),
-        .cores = lw_options_int(options, "cores"), .memory = lw_options_int(options, "memory"),
-        .gpu = gpu > 0 ? &lw_gpus[gpu - 1] : NULL,
-        .read = real_of(options, "read", FILE_RATE), .write = real_of(options, "write", FILE_RATE),
-        .network = real_of(options, "network", NETWORK_RATE), .latency = real_of(options, "latency", LATENCY),
-        .start = real_of(options, "start", START_SECONDS), .slowdown = real_of(options, "slowdown", LW_CHOICE_CPU_SLOWDOWN),
-    };
+    char number[32];
+    m->text[0] = '\0';
     lw_machine_imagine(NULL);
-    m->cores = m->cores > 0 ? m->cores : lw_proc_node_cores();
-    m->memory = m->memory > 0 ? m->memory : lw_memory_available().bytes;
-    if (m->nodes == 0)
+    for (const struct lw_option *option = lw_machine_options; option->name; option++) {
+        const char *const given = lw_options_text(options, option->name);
+        const bool is_assumed = !given || (option->fallback && strcmp(given, option->fallback) == 0);
+        if (option->kind == LW_OPTION_BYTES)
+            snprintf(number, sizeof number, "%" PRId64 "M", lw_memory_available().bytes >> 20);
+        else
+            snprintf(number, sizeof number, "%d", lw_proc_node_cores());
+        const int rc = given ? LW_OK : lw_options_set(options, option->name, number, "--for", err);
+        if (rc)
+            return rc;
+        lw_append(m->text, sizeof m->text, "%s%s %s%s", m->text[0] ? ", " : "", option->name,
+                  lw_options_text(options, option->name), is_assumed ? " (assumed)" : "");
+    }
+    return LW_OK;
+}
+
+static int take(struct lw_options *options, struct lw_machine *m, struct lw_error *err)
+{
+    if (!lw_options_given(options, "nodes"))
         return lw_fail(err, LW_EUSAGE, "--for: the number of nodes is missing: give nodes=N");
-    if (m->nodes * m->ranks_per_node > 1 << 22)
-        return lw_fail(err, LW_EUSAGE, "--for: %" PRId64 " ranks are more than 4194304", m->nodes * m->ranks_per_node);
-    if (m->cores < m->ranks_per_node)
+    const int rc = complete(options, m, err), gpu = lw_options_choice(options, "gpu");
+    m->nodes = lw_options_int(options, "nodes");
+    m->ranks_per_node = lw_options_int(options, "ranks-per-node");
+    m->cores = lw_options_int(options, "cores");
+    m->memory = lw_options_int(options, "memory");
+    m->gpu = gpu > 0 ? &lw_gpus[gpu - 1] : NULL;
+    m->read = lw_options_real(options, "read");
+    m->write = lw_options_real(options, "write");
+    m->network = lw_options_real(options, "network");
+    m->latency = lw_options_real(options, "latency");
+    m->start = lw_options_real(options, "start");
+    m->slowdown = lw_options_real(options, "slowdown");
+    if (rc == LW_OK && m->cores < m->ranks_per_node)
         return lw_fail(err, LW_EUSAGE, "--for: %" PRId64 " ranks do not share %" PRId64 " cores of a node: give fewer "
                        "ranks-per-node, or more cores", m->ranks_per_node, m->cores);
-    describe(options, m);
-    return LW_OK;
+    if (rc == LW_OK && m->nodes * m->ranks_per_node > 1 << 22)
+        return lw_fail(err, LW_EUSAGE, "--for: %" PRId64 " ranks are more than 4194304", m->nodes * m->ranks_per_node);
+    return rc;
 }
 
 int lw_machine_parse(const char *text, const struct lw_options_file *file, struct lw_machine *machine, struct lw_error *err)
@@ -138,6 +134,7 @@ int lw_machine_parse(const char *text, const struct lw_options_file *file, struc
     static const struct lw_option *const tables[] = {lw_machine_options, NULL};
     struct lw_options *options = NULL;
     int rc;
+    *machine = (struct lw_machine){0};
     (void)((rc = lw_options_create(tables, &options, err)) ||
            (rc = file ? lw_options_file_apply(file, is_machine, options, err) : LW_OK) ||
            (rc = set_values(text + lw_machine_file(text), options, err)) || (rc = take(options, machine, err)));

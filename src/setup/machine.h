@@ -34,9 +34,6 @@ double lw_rates_slowness(const struct lw_rates *rates, const struct lw_engine *e
  * the ranks that are here assume. */
 struct lw_rates lw_machine_rates(const struct lw_machine *machine);
 
-/* Options that describe a machine, as --for NAME=VALUE,... or as lines of a file. */
-extern const struct lw_option lw_machine_options[];
-
 /** Return the length of the file's name at the beginning of --for; 0: there is none, as its value begins with NAME=. */
 size_t lw_machine_file(const char *text);
 

@@ -200,8 +200,7 @@ void lw_limits_find(struct lw_comm *comm, const struct lw_engine *engine, int64_
 {
     const struct lw_memory_limit node = lw_memory_available();
     const int ranks = lw_comm_node_size(comm);
-    limits->base = lw_comm_max(comm, lw_memory_resident_bytes()) +
-                   (lw_comm_is_model(comm) ? lw_comm_size(comm) * LW_PEER_BYTES : 0);
+    limits->base = lw_comm_max(comm, lw_memory_resident_bytes());
     const int64_t share = lw_comm_min(comm, node.bytes / 5 * 4 / ranks);
     limits->host = memory > 0 ? memory : limits->base + share;
     if (memory > 0)
@@ -225,13 +224,12 @@ void lw_limits_find(struct lw_comm *comm, const struct lw_engine *engine, int64_
 static int move_to_machine(struct lw_setup *setup, struct lw_error *err)
 {
     const struct lw_machine *const machine = setup->machine;
-    struct lw_comm *model = NULL;
     char missing[LW_ENGINE_TEXT];
-    const int rc = lw_comm_model(setup->comm, (int)(machine->nodes * machine->ranks_per_node), (int)machine->ranks_per_node, &model,
-                                 err);
+    const int rc = lw_comm_model(setup->comm, (int)(machine->nodes * machine->ranks_per_node), (int)machine->ranks_per_node,
+                                 &setup->model, err);
     if (rc)
         return rc;
-    setup->comm = model;
+    setup->comm = setup->model;
     begin_engine(setup);
     bool has_engine = !setup->engine_spec.gpu || machine->only_cpu;
     for (int e = 1; !has_engine && lw_engines[e]; e++)
@@ -272,6 +270,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
         return rc;
     lw_limits_find(setup->comm, setup->engine, lw_options_int(setup->options, "memory"),
                    lw_options_int(setup->options, "gpu-memory"), &setup->limits);
+    setup->limits.base += setup->machine ? lw_comm_size(setup->comm) * LW_PEER_BYTES : 0;
     lw_timeline_end(LW_START_ENGINE);
     return LW_OK;
 }
@@ -285,8 +284,7 @@ void lw_setup_close(struct lw_setup *setup)
     lw_reader_close(setup->map);
     lw_reader_close(setup->reader);
     lw_pool_destroy(setup->pool);
-    if (setup->machine && lw_comm_is_model(setup->comm))
-        lw_comm_forget(setup->comm);
+    lw_comm_forget(setup->model);
 }
 
 static const char *const hdf5[] = {".h5", ".hdf5", ".hdf", ".he5", ".nc"}, *const fits[] = {".fits", ".fit", ".fts"};

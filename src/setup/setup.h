@@ -22,8 +22,8 @@ enum lw_resume { LW_RESUME_AUTO, LW_RESUME_NEVER, LW_RESUME_REQUIRE };
 /* Host bytes that HDF5, MPI's files and MPI's messages take beyond the program's own buffers: measured, plus a margin. */
 #define LW_FILE_LAYER_BYTES ((int64_t)24 << 20)
 
-/* Host bytes that MPI takes of a rank for each rank of the run: measured on one node (tests/bench/results/scale.md). */
-#define LW_PEER_BYTES ((int64_t)40 << 10)
+/* Host bytes that MPI takes of a rank for each rank of the run: measured on one node (tests/bench/results/scaling.md). */
+#define LW_PEER_BYTES ((int64_t)52 << 10)
 
 /* Memory that each rank of a run may use, in bytes, the same on every rank. */
 struct lw_limits {
@@ -59,7 +59,8 @@ double lw_run_model_seconds(const struct lw_run_model *model);
 const char *lw_run_model_limit(const struct lw_run_model *model);
 
 struct lw_setup {
-    struct lw_comm *comm;               /* borrowed; owned and a model if there is a machine */
+    struct lw_comm *comm;               /* borrowed; `model` if there is a machine and the input is open */
+    struct lw_comm *model;              /* owned; the ranks of the machine */
     const struct lw_machine *machine;   /* borrowed; the machine to plan for; NULL: the ranks that are here */
     struct lw_rates rates;              /* rates for the plan */
     const struct lw_options *options;   /* borrowed */

@@ -57,7 +57,7 @@ jobs = [
 other = re.compile(r"^((machine|  base|host memory|time|Slurm|submit|storage) .*|reads .* in \d+ reads.*)\n", re.M)
 for words in jobs:
     for ranks in (1, 2, 4):
-        common = [*words.split(), "--threads", "2", "--memory", "1G"]
+        common = [*words.split(), "--engine", "cpu", "--threads", "2", "--memory", "1G"]
         theirs = lapwing(ranks, "plan", *common, "--quiet").stdout
         ours = plan(common, f"nodes=1,ranks-per-node={ranks},cores={2 * ranks}").split("\n\n")[0] + "\n"
         wanted, found = other.sub("", theirs), other.sub("", ours)
@@ -111,6 +111,19 @@ for words in jobs[2:]:
 # Fewer nodes whose memory is too small: the row says so, and efficiency counts from the first that fits.
 text = plan("accel --input binary.h5:/signal".split(), "nodes=2,memory=1GiB")
 check(len(table(text)) == 2, f"accel in 1 GiB:\n{text}")
+
+# GPUs, none of which is here. A build without CUDA refuses them.
+done = lapwing(1, "info")
+has_cuda = "built without CUDA" not in done.stdout
+for words in jobs if has_cuda else jobs[:1]:
+    if not has_cuda:
+        said = plan(words.split(), "nodes=2,gpu=H100", 78)
+        check("H100" in said and "built with CUDA" in said, f"without CUDA: {said}")
+        continue
+    for gpu, times in (("H100", "measured times"), ("A100", "derived")):
+        text = plan([*words.split(), "--engine", "cuda"], f"nodes=2,ranks-per-node=4,cores=64,memory=256G,gpu={gpu}")
+        check(gpu in text and times in text and "device memory" in text, f"{words} on {gpu}:\n{text}")
+        check(len(table(text)) == 2 and "--gpus-per-node=4" in text and "GPUs            pay" in text, f"{words} on {gpu}:\n{text}")
 
 # Errors.
 for machine, words, code in [
