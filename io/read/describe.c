@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Check that this rank sees the file that a looker has described: ranks may run on nodes that do not share its folder. */
+/* Check that this node sees the file that a looker has described: ranks may run on nodes that do not share its folder. */
 static int check_same_file(const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct stat status;
@@ -130,7 +130,8 @@ static int describe_all(struct lw_reader *reader, const struct lw_names *names, 
     if (rc)
         return rc;
     reader->n_files = names->n;
-    for (int64_t f = 0; rc == LW_OK && f < reader->n_files; f++)
+    /* The ranks of a node see the same files, and share the checks. */
+    for (int64_t f = lw_comm_node_rank(comm); rc == LW_OK && f < reader->n_files; f += lw_comm_node_size(comm))
         rc = check_same_file(lw_infos_get(&reader->infos, f, &info), err);
     return lw_comm_agree(comm, rc, err);
 }
