@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""archives.py BUILD FOLDER - `lapwing plan --for` for three archives: a petabyte of an optical fibre's strain, an all-sky radio survey,
-a year of three detectors of gravitational waves. BUILD has CUDA; no GPU is needed.
+"""archives.py BUILD FOLDER - `lapwing plan --for` for three archives: a petabyte of an optical fibre's strain, an all-sky
+radio survey, a year of three detectors of gravitational waves. BUILD has CUDA; no GPU is needed.
 
 The inputs have the archives' shapes and no samples: HDF5 and sparse files store nothing for what was never written. FOLDER gets
 them and the plans' texts. ../results/scale/scale.md names the sources of the numbers."""
@@ -28,7 +28,7 @@ def fibre(lapwing):
     with h5py.File("fibre.h5", "w") as file:
         data = file.create_dataset("strain_rate", (8721, 331 * 86400 * 1000), "float32")
         data.attrs["sample_rate_hz"] = 1000.0
-    words = "ols --input fibre.h5:/strain_rate --axis 1 --bandpass 0.5:20 --transition 0.5 --decimate 10 --mode same --output band.h5"
+    words = "ols --input fibre.h5:/strain_rate --axis 1 --bandpass 0.5:20 --transition 0.5 --decimate 10 --output band.h5"
     show("fibre", lapwing, words.split(), {"nodes": 64, "read": "200GB/s", "write": "100GB/s"})
 
 

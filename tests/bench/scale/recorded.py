@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""recorded.py BUILD [RECORD] - the recorded scaling over two GPUs (../results/scaling/two_gpus.csv) beside `lapwing plan --for`, from
-rates of one GPU. BUILD has CUDA; no GPU is needed.
+"""recorded.py BUILD [RECORD] - the recorded scaling over two GPUs (../results/scaling/two_gpus.csv) beside `lapwing plan --for`,
+from rates of one GPU. BUILD has CUDA; no GPU is needed.
 
 The machine is that of the record. Its rates are the largest at which a run on one GPU read and wrote, and its start is that of the
 shortest run on one GPU, without the models' start of a device. Inputs have the shapes of the record and no samples: HDF5 stores
@@ -31,7 +31,7 @@ def stretch(path, name, length):
 
 
 def sketch(lapwing, path, job, make, length):
-    """A file as synth makes it, but with that many samples or rows, which are not stored. Sparse transforms look at their samples."""
+    """A file as synth makes it, but with that many samples or rows, which are not stored."""
     words = list(make)
     if job != "sfft":
         words[words.index("--samples" if job == "ols" else "--rows") + 1] = "4096"
@@ -43,7 +43,8 @@ def sketch(lapwing, path, job, make, length):
 def record(path):
     with open(path, newline="") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return {(row["growth"], row["case"], int(row["ranks"])): row for row in rows if row["part"] == "files" and row["call"] == "1"}
+        return {(row["growth"], row["case"], int(row["ranks"])): row
+                for row in rows if row["part"] == "files" and row["call"] == "1"}
 
 
 def length_of(make):
@@ -82,7 +83,7 @@ def main():
                 seconds = []
                 for ranks in (1, 2):
                     make, path = list(cases(pieces[ranks - 1], False))[which][2], os.path.join(work, "in.h5")
-                    if job == "sfft":
+                    if job == "sfft":          # a plan of it looks at the samples
                         continue
                     # 64 filters had an eighth of the samples in that call
                     sketch(lapwing, path, job, make, length_of(make) // (8 if "F=64" in case else 1))

@@ -1,5 +1,5 @@
-"""runs.py - whole runs under mpirun: their seconds, what their logs say of the stages, and a digest of their results. Other scripts of
-this folder import it."""
+"""runs.py - whole runs under mpirun: their seconds, what their logs say of the stages, and a digest of their results. Other
+scripts of this folder import it."""
 import concurrent.futures
 import hashlib
 import itertools

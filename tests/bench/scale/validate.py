@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""validate.py BUILD FOLDER OUT.csv [--ranks 1,2] [--engine cpu|cuda] [--cases TEXT,...] [--small] - predictions of `lapwing plan --for`
-beside the runs that they predict, of jobs of different shapes, from file to file in FOLDER, a disk or a RAM disk.
+"""validate.py BUILD FOLDER OUT.csv [--ranks 1,2] [--engine cpu|cuda] [--cases TEXT,...] [--small] - predictions of `lapwing plan
+--for` beside the runs that they predict, of jobs of different shapes, from file to file in FOLDER, a disk or a RAM disk.
 
 The machine is measured first, as a user would do it. None of these four numbers is fitted to the jobs that are predicted.
 
-  read, write   bytes per second of one file for each core (16 at most), read and written at once; write waits until the disk has them
+  read, write   bytes per second of one file for each core (16 at most), read and written at once; write waits for the disk
   start         seconds of a run of a few samples on the CPU, mpirun included, on each number of ranks
   slowdown      the computing time of a filter bank on all cores beside its time by the models, which hold for a quick core alone
 
-Each job runs three times on each number of ranks, in turn; the median counts, mpirun included. Results must have the same bits on any
-number of ranks. The ratio is the predicted time divided by the measured one. --small takes a 64th of the samples, to try the
+Each job runs three times on each number of ranks, in turn; the median counts, mpirun included. Results must have the same bits on
+any number of ranks. The ratio is the predicted time divided by the measured one. --small takes a 64th of the samples, to try the
 script."""
 import argparse
 import concurrent.futures
@@ -29,13 +29,14 @@ from runs import count_gpus, launch, plan, run
 
 RUNS = 3
 MIB = 2 ** 20
-HEAD = ["case", "engine", "ranks", "predicted", "measured", "ratio", "plan says", "run says", "least", "most", "start", "read", "halo",
-        "compute", "write"]
+HEAD = ["case", "engine", "ranks", "predicted", "measured", "ratio", "plan says", "run says", "least", "most", "start", "read",
+        "halo", "compute", "write"]
 SIGNAL = ["--input", "{in}:/signal", "--filters", "{in}:/filters"]
 
 
 def synth(lapwing, job, path, *words):
-    subprocess.run([*launch(min(16, os.cpu_count())), lapwing, "synth", job, "--output", path, "--overwrite", "--quiet", *map(str, words)], check=True)
+    words = [*launch(min(16, os.cpu_count())), lapwing, "synth", job, "--output", path, "--overwrite", "--quiet", *map(str, words)]
+    subprocess.run(words, check=True)
 
 
 def series(n_filters, n_samples):
@@ -90,11 +91,13 @@ def cases(small, engine):
     yield "bank of 64, best filter", "ols", series(64, size(2 ** 25)), [*SIGNAL, "--products", "best"]
     yield "image, kernel 31 x 31", "conv2d", sky(31), image
     yield "image, kernel 255 x 255", "conv2d", sky(255), image
-    yield ("sparse transform", "sfft", lambda lapwing, path: synth(lapwing, "sfft", path, "--samples", size(2 ** 26) // min(4, times), "--complex",
-                                                                   "--tones", 1000), ["--input", "{in}:/signal", "--sparsity", "1000"])
+    tones = ["--samples", size(2 ** 26) // min(4, times), "--complex", "--tones", 1000]
+    yield ("sparse transform", "sfft", lambda lapwing, path: synth(lapwing, "sfft", path, *tones),
+           ["--input", "{in}:/signal", "--sparsity", "1000"])
     yield "1000 files", "ols", many_files(size(128000000)), ["--input", "{in}/part*.h5:/data", "--lowpass", "50", "--taps", "257"]
     if engine == "cpu":
-        yield "gzip chunks", "ols", compressed(size(2 ** 27)), ["--input", "{in}:/signal", "--axis", "1", "--lowpass", "50", "--taps", "257"]
+        yield ("gzip chunks", "ols", compressed(size(2 ** 27)),
+               ["--input", "{in}:/signal", "--axis", "1", "--lowpass", "50", "--taps", "257"])
     yield ("drifting periodic signals", "accel", lambda lapwing, path: synth(
         lapwing, "accel", path, "--samples", 2 ** 20, "--channels", max(2, size(16))), ["--input", "{in}:/signal", "--zmax", "50"])
     yield "filter, small", "ols", series(1, 2 ** 20), SIGNAL
