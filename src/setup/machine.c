@@ -118,6 +118,8 @@ static int take(struct lw_options *options, struct lw_machine *m, struct lw_erro
     m->read = lw_options_real(options, "read");
     m->write = lw_options_real(options, "write");
     m->network = lw_options_real(options, "network");
+    if (m->nodes == 1)          /* its files may be its own */
+        m->network = fmax(m->network, fmax(m->read, m->write));
     m->latency = lw_options_real(options, "latency");
     m->start = lw_options_real(options, "start");
     m->slowdown = lw_options_real(options, "slowdown");

@@ -18,7 +18,7 @@ from scaling import STRONG_PIECES, cases
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MACHINE = {"nodes": 1, "cores": 32, "memory": "251GiB", "gpu": os.environ.get("GPU", "H100")}
-DEVICE_START = 0.3          # seconds of the models until a GPU has started
+DEVICE_START = 0.15         # seconds of the models that a GPU adds to the start
 
 
 def stretch(path, name, length):
