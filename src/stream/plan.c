@@ -261,6 +261,9 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     const int64_t groups = lw_divide_up(lw_max64(1, rounds->grid.n_filters), rounds->held * sharing);
     const struct lw_rates rates = rates_of(spec);
     plan->filter_seconds = (double)groups * plan->op.seconds_to_prepare * lw_rates_slowness(&rates, spec->engine) / (double)threads;
+    /* Each group of filters reads the signal again, and so do groups of sums and ranks that share the filters. */
+    const double times = (double)(groups * sharing) * (lw_op_sums_channels(&plan->spec) ? (double)rounds->n_groups : 1);
+    plan->read_seconds = (double)plan->input_bytes * times / rates.read;
     if (spec->job->bank.rows > 0)
         plan->filter_seconds += (double)lw_whole_bytes(&spec->job->bank) / rates.read;
     const double steps = STEPS_PER_ROUND * ceil(log2(rounds->n_ranks));
