@@ -122,12 +122,72 @@ static void check_shared(struct lw_comm *comm, int64_t rows)
     lw_shared_destroy(&shared);
 }
 
+struct taken {
+    int numbers[8 * 16], n;
+};
+
+static int take(void *context, const void *data, int64_t bytes, struct lw_error *err)
+{
+    struct taken *const taken = context;
+    (void)err;
+    memcpy(taken->numbers + taken->n, data, (size_t)bytes);
+    taken->n += (int)(bytes / (int64_t)sizeof(int));
+    return LW_OK;
+}
+
+/* Any set of ranks has numbers, in pieces of two: rank 0 gets them in the order of the ranks. */
+static void check_bring(struct lw_comm *comm)
+{
+    const int rank = lw_comm_rank(comm), size = lw_comm_size(comm);
+    struct lw_error err;
+    for (int set = 0; set < 1 << size; set++) {
+        const int mine[3] = {3 * rank, 3 * rank + 1, 3 * rank + 2};
+        struct taken taken = {.n = 0};
+        int buffer[2], n = 0;
+        CHECK(lw_comm_bring(comm, mine, set >> rank & 1 ? sizeof mine : 0, buffer, sizeof buffer, take, &taken, &err) == LW_OK,
+              "set %d", set);
+        for (int i = 0; i < 3 * size && rank == 0; i++)
+            if (set >> i / 3 & 1)
+                CHECK(taken.numbers[n++] == i, "set %d: number %d is %d", set, n - 1, taken.numbers[n - 1]);
+        CHECK(taken.n == n, "set %d: %d numbers instead of %d", set, taken.n, n);
+    }
+}
+
+/* Let a number that is merged hold its ranks as decimal digits, the lowest first. */
+static int merge(void *context, const void *data, int64_t bytes, struct lw_error *err)
+{
+    int64_t *const mine = context, theirs = *(const int64_t *)data;
+    (void)bytes;
+    (void)err;
+    for (int64_t rest = theirs; rest > 0; rest /= 10)
+        *mine *= 10;
+    *mine += theirs;
+    return LW_OK;
+}
+
+static void check_merge(struct lw_comm *comm)
+{
+    static const int64_t whole = 12345678;
+    const int rank = lw_comm_rank(comm), size = lw_comm_size(comm);
+    struct lw_error err;
+    for (int n = 1; n <= size && n <= 8; n++) {
+        int64_t mine = rank + 1, received, wanted = whole;
+        for (int left = 8; left > n; left--)
+            wanted /= 10;
+        if (rank < n)
+            CHECK(lw_comm_merge(comm, n, &mine, &received, sizeof mine, merge, &mine, &err) == LW_OK, "%d ranks", n);
+        CHECK(rank > 0 || mine == wanted, "%d ranks merge to %lld", n, (long long)mine);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     check_agree(comm);
     check_same(comm);
     check_collectives(comm);
+    check_bring(comm);
+    check_merge(comm);
     check_model(comm);
     for (int is_full = 0; is_full < 2; is_full++) {
         shm_is_full = is_full == 1;
