@@ -26,6 +26,7 @@ struct lw_accel_search {
     const struct lw_accel_zap *zaps;
     int64_t n_zaps, n_blocks;
     int64_t *edges, *counted;               /* host: [n_blocks + 1], [n_blocks] */
+    float *variances;                       /* host: [n_blocks] */
     cudaStream_t stream, copies;
     cudaEvent_t normalized;
     struct lw_cuda_fft fft;
@@ -82,7 +83,7 @@ static int64_t size(struct lw_accel_search *s, const struct lw_accel_plan *plan,
 {
     const int64_t rows = (int64_t)plan->n_z * plan->n_w;
     *s = (struct lw_accel_search){
-        .plan = plan, .n_blocks = lw_accel_blocks(plan->n_bins, NULL),
+        .plan = plan, .n_blocks = plan->n_blocks,
         .bank = {.segments = lw_accel_segments_of(plan->half_width), .half_width = plan->half_width, .rows = (int)rows},
         .plane = {.n_z = plan->n_z, .n_w = plan->n_w},
         .found.most = lw_min64(MOST_HITS, ((plan->end - plan->begin) / LW_ACCEL_CELL + 2) * plan->spec.n_stages),
@@ -105,7 +106,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_acc
     const int64_t device = size(&s, plan, most);
     *is_possible = device > 0;
     return (struct lw_bytes){
-        .host = (int64_t)sizeof s + (2 * s.n_blocks + 1) * (int64_t)sizeof *s.edges +
+        .host = (int64_t)sizeof s + (2 * s.n_blocks + 1) * (int64_t)sizeof *s.edges + s.n_blocks * (int64_t)sizeof *s.variances +
                 BATCH * template_values(plan) * (int64_t)sizeof(float2),
         .pinned = lay_out_pinned(&s), .device = device,
     };
@@ -161,7 +162,8 @@ static int fill_blocks(struct lw_accel_search *s, struct lw_error *err)
 {
     s->edges = lw_alloc_array(s->n_blocks + 1, sizeof *s->edges, "blocks of a spectrum", err);
     s->counted = lw_alloc_array(s->n_blocks, sizeof *s->counted, "blocks of a spectrum", err);
-    if (!s->edges || !s->counted)
+    s->variances = lw_alloc_array(s->n_blocks, sizeof *s->variances, "blocks of a spectrum", err);
+    if (!s->edges || !s->counted || !s->variances)
         return LW_ESYSTEM;
     lw_accel_blocks(s->plan->n_bins, s->edges);
     const struct lw_accel_zap *zap = s->zaps, *const last = s->zaps + s->n_zaps;
@@ -196,6 +198,7 @@ static void destroy(struct lw_accel_search *s)
     lw_pool_destroy(s->threads);
     lw_free(s->edges);
     lw_free(s->counted);
+    lw_free(s->variances);
     lw_free(s);
 }
 
@@ -271,7 +274,7 @@ static int copy(struct lw_accel_search *s, void *to, const void *from, int64_t b
 static void CUDART_CB make_factors(void *context)
 {
     const struct lw_accel_search *const s = context;
-    lw_accel_factors(s->n_blocks, s->counted, s->levels, s->levels);
+    lw_accel_factors(s->n_blocks, s->counted, s->levels, s->levels, s->variances);
 }
 
 /* Copy the staged series to the device and transform it. All bits of a zapped bin are set: it is NaN. */
@@ -348,7 +351,7 @@ static int begin(struct lw_accel_search *s, const float *series, int64_t first, 
     return lw_cuda_check(status, "searching a spectrum", err);
 }
 
-static int wait(struct lw_accel_search *s, float *spectrum, struct lw_accel_hits *hits, struct lw_error *err)
+static int wait(struct lw_accel_search *s, float *spectrum, float *variances, struct lw_accel_hits *hits, struct lw_error *err)
 {
     const char *const what = "searching a spectrum";
     int rc;
@@ -356,6 +359,7 @@ static int wait(struct lw_accel_search *s, float *spectrum, struct lw_accel_hits
         (rc = copy(s, spectrum, s->staged, 2 * s->plan->n_bins * (int64_t)sizeof *spectrum, err)) ||
         (rc = lw_cuda_check(cudaStreamSynchronize(s->stream), what, err)))
         return rc;
+    memcpy(variances, s->variances, (size_t)s->n_blocks * sizeof *variances);
     const int64_t n = (int64_t)s->counts[1], kept = lw_min64(n, lw_min64(hits->most, s->found.most));
     hits->n = n > s->found.most ? lw_max64(n, hits->most + 1) : n;
     rc = lw_cuda_check(cudaMemcpyAsync(hits->hits, s->found.hits, (size_t)kept * sizeof *hits->hits, cudaMemcpyDeviceToHost,

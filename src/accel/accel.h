@@ -17,7 +17,8 @@
  *
  * The grid has steps of 1/2 in r, 2 in z, 20 in w. At each of its points, which is the highest harmonic H of a signal, the sum
  * over harmonics is S_H(r, z, w) = sum over k from 1 to H of P at the point next to (r k / H, z k / H, w k / H), for H = 1, 2, 4,
- * 8, 16. A sum of noise alone is a chi-squared with 2 H degrees of freedom, halved. */
+ * 8, 16. A sum of noise alone is a chi-squared with 2 H degrees of freedom, halved, if the level of the noise is known: so hits are
+ * chosen. Levels are estimates, however, in narrow blocks poor ones: a candidate's sigma counts that (normalize.h). */
 #pragma once
 
 #include "base/error.h"
@@ -51,6 +52,7 @@ struct lw_accel_spec {
 struct lw_accel_plan {
     struct lw_accel_spec spec;
     int64_t n_bins;                 /* n_fft / 2 bins of the spectrum, 0 .. n_bins - 1; all beyond them count as zero */
+    int64_t n_blocks;               /* blocks of the spectrum's levels, see normalize.h */
     int64_t begin, end;             /* points of r that are searched: r = j / 2 for j in [begin, end) */
     int n_z, n_w;                   /* values of z and of w, odd; the middle one is 0 */
     int half_width;                 /* bins on either side of r that any template takes: the largest over all z and w */
@@ -100,7 +102,7 @@ struct lw_accel_hits {
 /* A signal that a search has found. */
 struct lw_accel_candidate {
     int harmonics;
-    double sigma, power;            /* power: the exact sum over harmonics */
+    double sigma, power;            /* power: the exact sum over harmonics; sigma counts the variance of the levels */
     double r, z, w;                 /* those of the fundamental */
     double r_error, z_error, w_error;   /* standard deviations */
 };

@@ -25,11 +25,16 @@
 #define MOST_SCATTER 3.0
 #define LEAST_PART 64           /* bins of a part */
 
+/* Relative variance of the mean level of blocks that agree, times their weight. */
+#define VARIANCE 1.5
+
+static int64_t width_at(int64_t begin) { return lw_min64(lw_max64(begin / PART, LEAST_WIDTH), MOST_WIDTH); }
+
 int64_t lw_accel_blocks(int64_t n_bins, int64_t *edges)
 {
     int64_t n = 0, begin = 0;
     while (begin < n_bins) {
-        const int64_t width = lw_min64(lw_max64(begin / PART, LEAST_WIDTH), MOST_WIDTH);
+        const int64_t width = width_at(begin);
         const int64_t end = n_bins - begin < width + width / 2 ? n_bins : begin + width;
         if (edges) {
             edges[n] = begin;
@@ -39,6 +44,14 @@ int64_t lw_accel_blocks(int64_t n_bins, int64_t *edges)
         begin = end;
     }
     return n;
+}
+
+int64_t lw_accel_block_at(int64_t n_blocks, int64_t bin)
+{
+    int64_t block = 0, begin = 0;
+    for (; begin < PART * MOST_WIDTH && begin + width_at(begin) <= bin; block++)
+        begin += width_at(begin);
+    return lw_min64(block + (bin - begin) / MOST_WIDTH, n_blocks - 1);
 }
 
 /* The k-th smallest of n exponentials is on average the sum of 1/n, 1/(n - 1), .. of k terms. */
@@ -53,7 +66,7 @@ double lw_accel_median_mean(int64_t n)
 /* Levels of blocks, medians divided by their means. */
 struct blocks {
     const int64_t *counted;
-    float *levels;
+    float *levels, *variances;
 };
 
 /* A median of n powers has the relative variance 1 / (n log(2)^2). Its inverse is the block's weight. */
@@ -114,13 +127,15 @@ struct run {
     int64_t begin, end;
 };
 
-/* Give a run of blocks its mean level. */
+/* Give a run of blocks its mean level and the variance of that. */
 static void level_out(const struct blocks *b, const struct run *run)
 {
     double weights;
     const double level = mean_of(b, run->begin, run->end, &weights);
-    for (int64_t i = run->begin; i < run->end; i++)
+    for (int64_t i = run->begin; i < run->end; i++) {
+        b->variances[i] = b->levels[i] > 0 ? (float)(VARIANCE / weights) : 0;
         b->levels[i] = b->levels[i] > 0 ? (float)level : 0;
+    }
 }
 
 /* Return whether the blocks [first, run->begin) continue a run. */
@@ -146,7 +161,7 @@ static void walk(const struct blocks *b, int64_t first, int64_t last, struct run
     run->begin = first;
 }
 
-void lw_accel_factors(int64_t n_blocks, const int64_t *counted, const float *medians, float *factors)
+void lw_accel_factors(int64_t n_blocks, const int64_t *counted, const float *medians, float *factors, float *variances)
 {
     double mean = 1;
     for (int64_t i = 0; i < n_blocks; i++) {
@@ -154,10 +169,25 @@ void lw_accel_factors(int64_t n_blocks, const int64_t *counted, const float *med
             mean = lw_accel_median_mean(counted[i]);
         factors[i] = counted[i] > 0 && medians[i] > 0 ? (float)(medians[i] / mean) : 0;
     }
-    const struct blocks blocks = {counted, factors};
+    const struct blocks blocks = {counted, factors, variances};
     struct run run = {n_blocks, n_blocks};
     walk(&blocks, 0, n_blocks, &run);
     level_out(&blocks, &run);
     for (int64_t i = 0; i < n_blocks; i++)
         factors[i] = factors[i] > 0 ? (float)(1 / sqrt(factors[i])) : 0;
+}
+
+double lw_accel_variance(int64_t n_blocks, const float *variances, double r, int H, const double *powers)
+{
+    double sum = 0, all = 0, run = 0, before = 0;
+    for (int k = 1; k <= H; k++) {
+        const double power = powers ? powers[k - 1] : 1;
+        const double variance = variances[lw_accel_block_at(n_blocks, (int64_t)(k * r + 0.5))];
+        run = variance == before ? run : 0;
+        sum += variance * power * (2 * run + power);        /* (run + power)^2 - run^2 */
+        run += power;
+        all += power;
+        before = variance;
+    }
+    return all > 0 ? sum / (all * all) : 0;
 }

@@ -1,10 +1,11 @@
-#include "accel/accel.h"
+#include "accel/normalize.h"
 #include "accel/templates.h"
 #include "base/integers.h"
 #include "signal/significance.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 
 int64_t lw_accel_good_length(int64_t n)
 {
@@ -83,6 +84,7 @@ int lw_accel_plan(const struct lw_accel_spec *spec, struct lw_accel_plan *plan, 
                                    .begin = (int64_t)ceil(LW_ACCEL_STEPS * spec->r_low),
                                    .n_z = 2 * (int)ceil(spec->z_max / LW_ACCEL_Z_STEP) + 1,
                                    .n_w = 2 * (int)ceil(spec->w_max / LW_ACCEL_W_STEP) + 1};
+    plan->n_blocks = lw_accel_blocks(plan->n_bins, NULL);
     plan->end = lw_min64((int64_t)floor(LW_ACCEL_STEPS * spec->r_high) + 1, LW_ACCEL_STEPS * plan->n_bins);
     for (int stage = 0; stage < spec->n_stages; stage++) {
         plan->trials[stage] = count_trials(plan, 1 << stage);

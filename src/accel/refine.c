@@ -14,6 +14,7 @@
  * where f0 and f1 are the drift's frequencies at the ends (integration by parts). That makes two more nodes, u = 0 and u = 1. */
 #include "accel/refine.h"
 
+#include "accel/normalize.h"
 #include "base/integers.h"
 #include "base/memory.h"
 #include "design/drift.h"
@@ -302,8 +303,8 @@ static void estimate_errors(const struct harmonics *h, const struct value *value
     }
 }
 
-int lw_accel_refine(const struct lw_accel_plan *plan, const float *spectrum, const struct lw_accel_hit *hit,
-                    struct lw_accel_candidate *candidate, struct lw_error *err)
+int lw_accel_refine(const struct lw_accel_plan *plan, const float *spectrum, const float *variances,
+                    const struct lw_accel_hit *hit, struct lw_accel_candidate *candidate, struct lw_error *err)
 {
     const int n = 1 << hit->stage;
     double point[3] = {(double)hit->r / (LW_ACCEL_STEPS * n), lw_accel_z(plan, hit->z) / n, lw_accel_w(plan, hit->w) / n};
@@ -312,15 +313,21 @@ int lw_accel_refine(const struct lw_accel_plan *plan, const float *spectrum, con
     if (rc)
         return rc;
 
-    double at[3] = {0}, errors[3] = {0};
-    const struct value start = value_at(&h, at);
-    struct value value = start;
+    double at[3] = {0}, errors[3] = {0}, powers[MOST_HARMONICS], power = 0;
+    struct value value = value_at(&h, at);
     const bool is_maximum = climb(&h, at, &value);
     estimate_errors(&h, &value, is_maximum, errors);
-    for (int j = 0; is_maximum && j < h.n_free; j++)
+    for (int j = 0; j < h.n_free; j++) {
+        at[j] = is_maximum ? at[j] : 0;
         point[h.free[j]] += h.step[h.free[j]] * at[j];
-    const double power = is_maximum ? value.sum : start.sum;
-    const double sigma = lw_sum_sigma(n, power, plan->trials[hit->stage]);
+    }
+    for (int k = 1; k <= n; k++) {
+        struct value its = {0};
+        add_value(&h, k, at, &its);
+        power += powers[k - 1] = its.sum;
+    }
+    const double variance = lw_accel_variance(plan->n_blocks, variances, point[0], n, powers);
+    const double sigma = lw_sum_sigma(n, power, variance, plan->trials[hit->stage]);
     *candidate = (struct lw_accel_candidate){n, sigma, power, point[0], point[1], point[2], errors[0], errors[1], errors[2]};
     return LW_OK;
 }

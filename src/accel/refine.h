@@ -8,9 +8,10 @@
  * likelihood is this sum, so that the inverse of its negative Hessian is the covariance of r, z and w; errors are its diagonal's
  * roots. A maximum further than two steps of the grid from the hit is not taken: then the hit's own point stays, and errors are a
  * step of the grid. LW_ESYSTEM. Several threads may call it at a time.
- * @param spectrum  [n_bins][2] normalized spectrum */
-int lw_accel_refine(const struct lw_accel_plan *plan, const float *spectrum, const struct lw_accel_hit *hit,
-                    struct lw_accel_candidate *candidate, struct lw_error *err);
+ * @param spectrum   [n_bins][2] normalized spectrum
+ * @param variances  [n_blocks] of its levels, see normalize.h */
+int lw_accel_refine(const struct lw_accel_plan *plan, const float *spectrum, const float *variances,
+                    const struct lw_accel_hit *hit, struct lw_accel_candidate *candidate, struct lw_error *err);
 
 /** Compute P(r, z, w) by its definition, from the bins within `half_width` of r. LW_ESYSTEM. */
 int lw_accel_power(const float *spectrum, int64_t n_bins, int half_width, double r, double z, double w, double *power,

@@ -1,5 +1,6 @@
 #include "accel/sift.h"
 
+#include "accel/normalize.h"
 #include "base/integers.h"
 #include "base/memory.h"
 #include "design/drift.h"
@@ -57,11 +58,12 @@ static int compare_signals(const void *a, const void *b)
     return lw_compare64(x->hit.r, y->hit.r);
 }
 
-static struct signal signal_of(const struct lw_accel_plan *plan, const struct lw_accel_hit *hit)
+static struct signal signal_of(const struct lw_accel_plan *plan, const float *variances, const struct lw_accel_hit *hit)
 {
     const int H = 1 << hit->stage;
-    return (struct signal){.hit = *hit, .strength = -lw_sum_log_tail(H, hit->sum) - log(plan->trials[hit->stage]),
-                           .r = (double)hit->r / (LW_ACCEL_STEPS * H), .z = lw_accel_z(plan, hit->z) / H,
+    const double r = (double)hit->r / (LW_ACCEL_STEPS * H), variance = lw_accel_variance(plan->n_blocks, variances, r, H, NULL);
+    return (struct signal){.hit = *hit, .r = r, .strength = -lw_sum_log_tail(H, hit->sum, variance) - log(plan->trials[hit->stage]),
+                           .z = lw_accel_z(plan, hit->z) / H,
                            .w = lw_accel_w(plan, hit->w) / H};
 }
 
@@ -114,7 +116,8 @@ static bool is_explained(const struct cells *cells, const struct signal *signals
     return false;
 }
 
-int lw_accel_thin(const struct lw_accel_plan *plan, struct lw_accel_hit *hits, int64_t *n, struct lw_error *err)
+int lw_accel_thin(const struct lw_accel_plan *plan, const float *variances, struct lw_accel_hit *hits, int64_t *n,
+                  struct lw_error *err)
 {
     const double reach = largest_reach(plan, hits, *n);
     struct cells cells;
@@ -123,7 +126,7 @@ int lw_accel_thin(const struct lw_accel_plan *plan, struct lw_accel_hit *hits, i
     rc = signals ? rc : LW_ESYSTEM;
     if (!rc) {
         for (int64_t i = 0; i < *n; i++)
-            signals[i] = signal_of(plan, &hits[i]);
+            signals[i] = signal_of(plan, variances, &hits[i]);
         qsort(signals, (size_t)*n, sizeof *signals, compare_signals);
         int64_t kept = 0;
         for (int64_t i = 0; i < *n; i++)

@@ -6,8 +6,10 @@
 /** Keep the hits that no stronger hit explains, in descending order of significance. A hit is explained if its fundamental lies so
  * near that the stronger signal's response at its r, z and w, with some noise on it, is as strong: hits along the ridge of a signal
  * and its side lobes, of any stage. LW_ESYSTEM: no memory.
- * @param n  in: number of hits; out: number that are kept, in front */
-int lw_accel_thin(const struct lw_accel_plan *plan, struct lw_accel_hit *hits, int64_t *n, struct lw_error *err);
+ * @param variances  [n_blocks] of the spectrum's levels, see normalize.h: a sum counts as if its powers were equal
+ * @param n          in: number of hits; out: number that are kept, in front */
+int lw_accel_thin(const struct lw_accel_plan *plan, const float *variances, struct lw_accel_hit *hits, int64_t *n,
+                  struct lw_error *err);
 
 /* How a candidate is related to a stronger one. */
 struct lw_accel_relation {

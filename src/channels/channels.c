@@ -84,7 +84,7 @@ static void close_run(struct lw_channels *run)
 {
     struct lw_error ignored;
     if (run->is_searching)
-        lw_channels_ops(run)->wait(run->search, run->items[0].spectrum, &run->items[0].hits, &ignored);
+        lw_channels_ops(run)->wait(run->search, run->items[0].spectrum, run->items[0].variances, &run->items[0].hits, &ignored);
     if (run->search)
         lw_channels_ops(run)->destroy(run->search);
     lw_comm_leave_team(run->team);

@@ -50,7 +50,8 @@ static int64_t kept_bytes(const struct lw_channels *run)
 {
     const struct lw_accel_plan *const plan = &run->request->plan;
     const int64_t series = run->group * (plan->spec.n * (int64_t)sizeof(float) + (int64_t)sizeof(double));
-    const int64_t item = plan->n_bins * 2 * (int64_t)sizeof(float) + LW_CHANNELS_MOST_HITS * (int64_t)sizeof(struct lw_accel_hit);
+    const int64_t item = (2 * plan->n_bins + plan->n_blocks) * (int64_t)sizeof(float) +
+                         LW_CHANNELS_MOST_HITS * (int64_t)sizeof(struct lw_accel_hit);
     const int64_t rows = LW_CHANNELS_MOST_KEPT * (int64_t)(sizeof *run->candidates + sizeof *run->rows);
     const int64_t table = LW_CHANNELS_MOST_ROWS *
                           (int64_t)(sizeof *run->rows + sizeof *run->candidates + 3 * sizeof(int64_t)) + 2 * LW_SPOOL_BYTES;
@@ -139,6 +140,7 @@ int lw_channels_allocate(struct lw_channels *run, struct lw_error *err)
         if (!(series->samples = lw_alloc_array(run->group * plan->spec.n, sizeof *series->samples, "series", err)) ||
             !(series->offsets = lw_alloc_array(run->group, sizeof *series->offsets, "series", err)) ||
             !(item->spectrum = lw_alloc_array(plan->n_bins, 2 * sizeof *item->spectrum, "a spectrum", err)) ||
+            !(item->variances = lw_alloc_array(plan->n_blocks, sizeof *item->variances, "a spectrum", err)) ||
             !(item->hits.hits = lw_alloc_array(item->hits.most, sizeof *item->hits.hits, "hits", err)))
             return LW_ESYSTEM;
     }
@@ -164,6 +166,7 @@ void lw_channels_free(struct lw_channels *run)
 {
     for (int i = 0; i < 2; i++) {
         lw_free(run->items[i].spectrum);
+        lw_free(run->items[i].variances);
         lw_free(run->items[i].hits.hits);
         lw_free(run->series[i].samples);
         lw_free(run->series[i].offsets);

@@ -83,7 +83,7 @@ int lw_channels_wait(struct lw_channels *run, int64_t part, struct lw_error *err
     struct lw_accel_hits *const hits = &item->hits, more = {hits->hits + hits->n, hits->most - hits->n, 0};
     if (!run->is_searching)
         return LW_OK;
-    const int rc = lw_channels_ops(run)->wait(run->search, item->spectrum, &more, err);
+    const int rc = lw_channels_ops(run)->wait(run->search, item->spectrum, item->variances, &more, err);
     hits->n += more.n;
     run->is_searching = false;
     run->report.seconds[LW_CHANNELS_SEARCH] += lw_now() - run->searched_since;
@@ -143,14 +143,15 @@ static int refine(struct lw_channels *run, struct lw_channels_item *item, int64_
     const struct lw_accel_plan *const plan = &run->request->plan;
     const int64_t step = active_ranks(plan, item->team), place = item->team ? lw_comm_rank(item->team) : 0;
     int64_t n = item->hits.n;
-    int worst = lw_accel_thin(plan, item->hits.hits, &n, err);
+    int worst = lw_accel_thin(plan, item->variances, item->hits.hits, &n, err);
     const int64_t own = worst == LW_OK && item->is_active && n > place ? lw_divide_up(n - place, step) : 0;
     if (own > LW_CHANNELS_MOST_KEPT)
         return fail_many(run, item->channel, "candidates", LW_CHANNELS_MOST_KEPT * step, err);
 #pragma omp parallel for num_threads(run->n_threads) schedule(dynamic)
     for (int64_t i = 0; i < own; i++) {
         struct lw_error its;
-        const int rc = lw_accel_refine(plan, item->spectrum, &item->hits.hits[place + i * step], &run->candidates[i], &its);
+        const int rc = lw_accel_refine(plan, item->spectrum, item->variances, &item->hits.hits[place + i * step],
+                                       &run->candidates[i], &its);
         if (rc) {
 #pragma omp critical
             {

@@ -32,7 +32,7 @@ struct lw_channels_item {
     struct lw_comm *team;           /* ranks that share the channel, borrowed; NULL: this rank has it alone */
     bool is_active;                 /* this rank searches a part of each range */
     int64_t from;                   /* points of r from here on are searched */
-    float *spectrum;                /* owned; [n_bins][2] */
+    float *spectrum, *variances;    /* owned; [n_bins][2], and [n_blocks] of its levels */
     struct lw_accel_hits hits;      /* owned; this rank's of all parts so far; those of the team while it refines them */
     int64_t n_kept;                 /* hits that are in the growing table, for a later run */
 };

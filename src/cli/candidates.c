@@ -203,7 +203,7 @@ static int put_harmonics(const struct list *list, int64_t i, int64_t number, con
         else
             fprintf(list->out, "%-7s", "");
         fprintf(list->out, "%-4d  %-6.2f  %-12s  nan       %-15s  %-13.2f  %-12s  %-9.2f  nan       nan       nan\n", h,
-                lw_sum_sigma(1, power, 1), with_error(power, sqrt(2 * power), false, power_text),
+                lw_sum_sigma(1, power, 0, 1), with_error(power, sqrt(2 * power), false, power_text),
                 with_error(r, h * cell_of(list, i, R_ERROR), false, r_text), r,
                 with_error(z, h * cell_of(list, i, Z_ERROR), false, z_text), z);
     }

@@ -38,9 +38,11 @@ struct lw_accel_ops {
     int (*begin)(struct lw_accel_search *search, const float *series, int64_t first, int64_t end, struct lw_error *err);
 
     /** Wait for the spectrum and the hits.
-     * @param spectrum  out: [n_bins][2] the normalized spectrum
-     * @param hits      out, in any order */
-    int (*wait)(struct lw_accel_search *search, float *spectrum, struct lw_accel_hits *hits, struct lw_error *err);
+     * @param spectrum   out: [n_bins][2] the normalized spectrum
+     * @param variances  out: [n_blocks] relative variances of its levels (accel/normalize.h)
+     * @param hits       out, in any order */
+    int (*wait)(struct lw_accel_search *search, float *spectrum, float *variances, struct lw_accel_hits *hits,
+                struct lw_error *err);
 
     void (*destroy)(struct lw_accel_search *search);    /* NULL is legal */
 };

@@ -2,21 +2,25 @@
 
 #include <math.h>
 
-/* Q(m, s) = exp(-s) sum of s^k / k! over k < m. The sum is its last term times a nested one, 1 + (m-1)/s (1 + (m-2)/s (..)), which
- * does not overflow while s is not small. */
-double lw_sum_log_tail(int m, double s)
+/* Term k of the sum is the one before it times s (1 + (k - 1) v) / (k (1 + v s)). The sum is its last term times a nested one, of
+ * the inverses of these ratios, which does not overflow while s is not small. */
+double lw_sum_log_tail(int m, double s, double v)
 {
     if (s <= 0)
         return 0;
-    double sum = 1;
-    if (s < m) {
+    const double first = v > 0 ? -log1p(v * s) / v : -s, ratio = s / (1 + v * s);
+    double sum = 1, last = first;
+    if (ratio < m) {
         for (int k = m - 1; k > 0; k--)
-            sum = 1 + sum * s / k;
-        return fmin(log(sum) - s, 0);
+            sum = 1 + sum * ratio * (1 + (k - 1) * v) / k;
+        return fmin(log(sum) + first, 0);
     }
-    for (int k = 1; k < m; k++)
-        sum = 1 + sum * k / s;
-    return (m - 1) * log(s) - lgamma(m) - s + log(sum);
+    for (int k = 1; k < m; k++) {
+        const double step = ratio * (1 + (k - 1) * v) / k;
+        sum = 1 + sum / step;
+        last += log(step);
+    }
+    return last + log(sum);
 }
 
 /* The upper tail of a normal variable is phi(x) R(x), where Mills' ratio R is 1 / (x + 1 / (x + 2 / (x + 3 / (x + ..)))). */
@@ -50,9 +54,9 @@ static double normal_quantile(double log_tail)
 /* log(1 - exp(x)), for x < 0. */
 static double log_rest(double x) { return x > -M_LN2 ? log(-expm1(x)) : log1p(-exp(x)); }
 
-double lw_sum_sigma(int m, double s, double n)
+double lw_sum_sigma(int m, double s, double v, double n)
 {
-    const double log_tail = lw_sum_log_tail(m, s), all = n * log_rest(log_tail);     /* all: log (1 - Q)^n */
+    const double log_tail = lw_sum_log_tail(m, s, v), all = n * log_rest(log_tail);     /* all: log (1 - Q)^n */
     if (all < -M_LN2)
         return -normal_quantile(all);
     return normal_quantile(log_tail < -500 ? log_tail + log(n) : log_rest(all));
@@ -61,10 +65,10 @@ double lw_sum_sigma(int m, double s, double n)
 static double sum_quantile(int m, double log_tail)
 {
     double s = m - log_tail;
-    while (lw_sum_log_tail(m, s) > log_tail)
+    while (lw_sum_log_tail(m, s, 0) > log_tail)
         s *= 2;
     for (int i = 0; i < MOST_STEPS; i++) {
-        const double found = lw_sum_log_tail(m, s), slope = exp((m - 1) * log(s) - s - lgamma(m) - found);
+        const double found = lw_sum_log_tail(m, s, 0), slope = exp((m - 1) * log(s) - s - lgamma(m) - found);
         const double step = (found - log_tail) / slope;
         s += step;
         if (fabs(step) <= 1e-15 * s)

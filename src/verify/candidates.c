@@ -1,5 +1,5 @@
 /* candidates.c - checks random rows of a table of candidates: the power at their r, z and w by its definition, from the spectrum of
- * all samples of their channel, in double precision. Samples are read and replaced as by the run. */
+ * all samples of their channel, in double precision, and the significance of that. Samples are read and replaced as by the run. */
 #include "verify/state.h"
 
 #include "accel/normalize.h"
@@ -10,6 +10,7 @@
 #include "base/select.h"
 #include "channels/state.h"
 #include "design/transform.h"
+#include "signal/significance.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@
 enum { MOST_ROWS = 16, HALF_WIDTH = 16384 };
 #define ALLOWED 0.01
 
-static const char *const columns[] = {"channel", "harmonics", "power", "r", "z", "w"};
-enum { CHANNEL, HARMONICS, POWER, R, Z, W, N_COLUMNS };
+static const char *const columns[] = {"channel", "harmonics", "sigma", "power", "r", "z", "w"};
+enum { CHANNEL, HARMONICS, SIGMA, POWER, R, Z, W, N_COLUMNS };
 
 struct row {
     int64_t number;
@@ -34,7 +35,7 @@ struct candidates {
     float *spectrum;                /* [n_bins][2] normalized */
     double *powers;                 /* powers of a block */
     int64_t n_blocks, *edges, *counted;
-    float *medians;
+    float *medians, *variances;
 };
 
 static int open_candidates(struct lw_verify *verify, struct candidates *c, struct lw_error *err)
@@ -49,11 +50,12 @@ static int open_candidates(struct lw_verify *verify, struct candidates *c, struc
     c->run.block = lw_min64(plan->spec.n, 1 << 20);
     if (verify->mask)
         c->run.marks = *lw_mask_marks(verify->mask);
-    c->n_blocks = lw_accel_blocks(plan->n_bins, NULL);
+    c->n_blocks = plan->n_blocks;
     const int rc = lw_channels_allocate(&c->run, err);
     if (rc || (c->edges = lw_alloc_array(c->n_blocks + 1, sizeof *c->edges, "blocks", err)) == NULL ||
         !(c->counted = lw_alloc_array(c->n_blocks, sizeof *c->counted, "blocks", err)) ||
         !(c->medians = lw_alloc_array(c->n_blocks, sizeof *c->medians, "blocks", err)) ||
+        !(c->variances = lw_alloc_array(c->n_blocks, sizeof *c->variances, "blocks", err)) ||
         !(c->powers = lw_alloc_array(plan->n_bins, sizeof *c->powers, "powers", err)) ||
         !(c->data = lw_alloc_array(lw_transform_doubles(LW_TRANSFORM_REAL, plan->spec.n_fft), sizeof *c->data, "samples", err)))
         return rc ? rc : LW_ESYSTEM;
@@ -71,6 +73,7 @@ static void close_candidates(struct candidates *c)
     lw_free(c->edges);
     lw_free(c->counted);
     lw_free(c->medians);
+    lw_free(c->variances);
 }
 
 /* Normalize the spectrum in `data`, whose zapped bins are 0: levels are the medians of the other bins of a block. */
@@ -85,7 +88,7 @@ static void normalize(struct candidates *c)
         c->counted[b] = n;
         c->medians[b] = n > 0 ? (float)lw_select(c->powers, n, (n - 1) / 2) : 0;
     }
-    lw_accel_factors(c->n_blocks, c->counted, c->medians, c->medians);
+    lw_accel_factors(c->n_blocks, c->counted, c->medians, c->medians, c->variances);
     for (int64_t b = 0; b < c->n_blocks; b++)
         for (int64_t i = 2 * c->edges[b]; i < 2 * c->edges[b + 1]; i++)
             c->spectrum[i] = isnan(c->data[i]) ? 0 : (float)(c->data[i] * c->medians[b]);
@@ -115,20 +118,28 @@ static int make_spectrum(struct candidates *c, int64_t channel, struct lw_error 
     return LW_OK;
 }
 
+/* The significance is that of the row's own power. */
 static int check_row(struct candidates *c, const struct row *row, struct lw_verify_row *report, struct lw_error *err)
 {
-    double sum = 0;
-    int rc = LW_OK;
-    for (int h = 1; rc == LW_OK && h <= (int)row->values[HARMONICS]; h++) {
-        double power = 0;
-        rc = lw_accel_power(c->spectrum, c->run.request->plan.n_bins, HALF_WIDTH, h * row->values[R], h * row->values[Z],
-                            h * row->values[W], &power, err);
-        sum += power;
+    const struct lw_accel_plan *const plan = &c->run.request->plan;
+    const double *const found = row->values;
+    double sum = 0, powers[1 << (LW_ACCEL_MOST_STAGES - 1)];
+    int rc = LW_OK, stage = 0;
+    while (stage < plan->spec.n_stages - 1 && 1 << stage < found[HARMONICS])
+        stage++;
+    const int H = 1 << stage;
+    for (int h = 1; rc == LW_OK && h <= H; h++) {
+        rc = lw_accel_power(c->spectrum, plan->n_bins, HALF_WIDTH, h * found[R], h * found[Z], h * found[W], &powers[h - 1], err);
+        sum += rc == LW_OK ? powers[h - 1] : 0;
     }
-    if (rc == LW_OK)
-        lw_verify_count(report, fabs(row->values[POWER] - sum) / (ALLOWED * sum), "row %" PRId64 ", channel %.0f: a power of %.9g "
-                        "instead of %.9g", row->number, row->values[CHANNEL], row->values[POWER], sum);
-    return rc;
+    if (rc)
+        return rc;
+    const double variance = lw_accel_variance(plan->n_blocks, c->variances, found[R], H, powers);
+    const double sigma = lw_sum_sigma(H, found[POWER], variance, plan->trials[stage]);
+    lw_verify_count(report, fmax(fabs(found[POWER] - sum) / (ALLOWED * sum), fabs(found[SIGMA] - sigma) / (ALLOWED * fabs(sigma))),
+                    "row %" PRId64 ", channel %.0f: a power of %.9g instead of %.9g, sigma %.6g instead of %.6g", row->number,
+                    found[CHANNEL], found[POWER], sum, found[SIGMA], sigma);
+    return LW_OK;
 }
 
 static int by_channel(const void *a, const void *b)

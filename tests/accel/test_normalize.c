@@ -24,6 +24,8 @@ static void check_blocks(void)
         CHECK(lw_accel_blocks(n, edges) == n_blocks && edges[0] == 0 && edges[n_blocks] == n, "%" PRId64 " bins", n);
         for (int64_t i = 0; i < n_blocks; i++) {
             const int64_t width = edges[i + 1] - edges[i], wanted = lw_min64(lw_max64(edges[i] / 16, 16), 4096);
+            CHECK(lw_accel_block_at(n_blocks, edges[i]) == i && lw_accel_block_at(n_blocks, edges[i + 1] - 1) == i,
+                  "%" PRId64 " bins: not in block %" PRId64, n, i);
             CHECK(width == wanted || (i == n_blocks - 1 && width > 0 && 2 * width < 3 * wanted), "%" PRId64 " bins: block %" PRId64
                   " has %" PRId64, n, i, width);
         }
@@ -52,7 +54,7 @@ static void check_median(void)
 struct spectrum {
     int64_t n_bins, n_blocks;
     int64_t *edges, *counted;
-    float *medians, *factors;
+    float *medians, *factors, *variances;
     double *powers;
 };
 
@@ -63,6 +65,7 @@ static struct spectrum open_spectrum(int64_t n_bins)
     s.counted = calloc((size_t)s.n_blocks, sizeof *s.counted);
     s.medians = calloc((size_t)s.n_blocks, sizeof *s.medians);
     s.factors = calloc((size_t)s.n_blocks, sizeof *s.factors);
+    s.variances = calloc((size_t)s.n_blocks, sizeof *s.variances);
     s.powers = calloc(8192, sizeof *s.powers);
     lw_accel_blocks(n_bins, s.edges);
     return s;
@@ -74,6 +77,7 @@ static void close_spectrum(struct spectrum *s)
     free(s->counted);
     free(s->medians);
     free(s->factors);
+    free(s->variances);
     free(s->powers);
 }
 
@@ -88,7 +92,7 @@ static void normalize(struct spectrum *s, uint64_t seed, double knee, double slo
         s->counted[b] = s->edges[b + 1] - s->edges[b];
         s->medians[b] = (float)lw_select(s->powers, s->counted[b], (s->counted[b] - 1) / 2);
     }
-    lw_accel_factors(s->n_blocks, s->counted, s->medians, s->factors);
+    lw_accel_factors(s->n_blocks, s->counted, s->medians, s->factors, s->variances);
 }
 
 /* White noise in 16 million bins: as many powers above 10 and 15 as the exponential has, but for Poisson's error; wide blocks. */
@@ -119,6 +123,39 @@ static void check_white(void)
     }
     CHECK((double)narrow < 0.01 * SPECTRA * BINS, "%" PRId64 " bins of white noise have narrow blocks", narrow);
     close_spectrum(&s);
+}
+
+/* Short spectra of white noise: powers with b log(1 + P / b) beyond s are exp(-s) of all, for all s, where b = 1 / v is that of their
+ * level. Powers P beyond 26 are more than 100 times as many. The level does not depend on the power here. */
+static void check_tails(void)
+{
+    enum { SPECTRA = 4000, BINS = 4096, TAILS = 3 };
+    const double tails[TAILS] = {14, 20, 26};
+    double found[TAILS] = {0}, plain = 0;
+    struct spectrum s = open_spectrum(BINS);
+    for (uint64_t seed = 1000; seed < 1000 + SPECTRA; seed++) {
+        normalize(&s, seed, 0, 0);
+        for (int64_t b = 0; b < s.n_blocks; b++) {
+            const double level = 1 / pow(s.factors[b], 2), v = s.variances[b];
+            const double part = (double)s.counted[b] / ((double)BINS * SPECTRA);
+            for (int i = 0; i < TAILS; i++)
+                found[i] += part * exp(tails[i] - expm1(v * tails[i]) / v * level);
+            plain += part * exp(26 * (1 - level));
+        }
+    }
+    for (int i = 0; i < TAILS; i++)
+        CHECK(fabs(found[i] - 1.03) < 0.07, "powers beyond exp(-%g): %g times as many", tails[i], found[i]);
+    CHECK(plain > 100, "powers beyond exp(-26) without variances: %g times as many", plain);
+    close_spectrum(&s);
+}
+
+/* Harmonics in bins 16, 31, 47 and 62: three in blocks of one run vary together, the fourth alone. */
+static void check_variance(void)
+{
+    const float variances[] = {0.5f, 0.1f, 0.1f, 0.02f};
+    const double powers[] = {1, 2, 3, 4}, found = lw_accel_variance(4, variances, 15.6, 4, powers);
+    CHECK(fabs(found - (0.1 * 36 + 0.02 * 16) / 100) < 1e-6, "a variance of %g", found);
+    CHECK(lw_accel_variance(4, variances, 3, 4, NULL) == 0.5, "%g of one run", lw_accel_variance(4, variances, 3, 4, NULL));
 }
 
 /* Red noise: levels of blocks, on average over many spectra, and their scatter, where the noise is steep and bins are many. */
@@ -155,7 +192,7 @@ static void check_gaps(void)
     s.counted[3] = 0;
     s.medians[3] = 0;
     s.medians[70] = 0;
-    lw_accel_factors(s.n_blocks, s.counted, s.medians, s.factors);
+    lw_accel_factors(s.n_blocks, s.counted, s.medians, s.factors, s.variances);
     for (int64_t b = 0; b < s.n_blocks; b++)
         CHECK(b == 3 || b == 70 ? s.factors[b] == 0 : fabs(s.factors[b] - 1) < 0.02,
               "factor %g of block %" PRId64, s.factors[b], b);
@@ -167,6 +204,8 @@ int main(void)
     check_blocks();
     check_median();
     check_white();
+    check_tails();
+    check_variance();
     check_red(1000, -2);
     check_red(3000, -4);
     check_red(20000, -3);

@@ -17,6 +17,7 @@ enum { BINS = 4096, STAGES = 3 };
 static struct lw_accel_plan plan;
 static double complex spectrum[BINS];
 static float *powers;               /* [z][point of r] */
+static float variances[1024];        /* of the levels of blocks: none */
 
 static double uniform(void)
 {
@@ -91,7 +92,7 @@ static double fundamental(const struct lw_accel_hit *hit) { return (double)hit->
 
 static double significance(const struct lw_accel_hit *hit)
 {
-    return lw_sum_sigma(1 << hit->stage, hit->sum, plan.trials[hit->stage]);
+    return lw_sum_sigma(1 << hit->stage, hit->sum, 0, plan.trials[hit->stage]);
 }
 
 /* Thin hits; the result may not depend on their order. */
@@ -106,8 +107,8 @@ static int64_t thin(struct lw_accel_hit *hits, int64_t n)
         shuffled[other] = hit;
     }
     int64_t kept = n, also_kept = n;
-    CHECK(lw_accel_thin(&plan, hits, &kept, NULL) == LW_OK, "not thinned");
-    CHECK(lw_accel_thin(&plan, shuffled, &also_kept, NULL) == LW_OK, "not thinned");
+    CHECK(lw_accel_thin(&plan, variances, hits, &kept, NULL) == LW_OK, "not thinned");
+    CHECK(lw_accel_thin(&plan, variances, shuffled, &also_kept, NULL) == LW_OK, "not thinned");
     CHECK(kept == also_kept && !memcmp(hits, shuffled, (size_t)kept * sizeof *hits), "%" PRId64 " or %" PRId64 " hits are kept",
           kept, also_kept);
     for (int64_t i = 1; i < kept; i++)
@@ -172,9 +173,22 @@ static void check_pairs(void)
         for (int far = 0; far < 2; far++) {
             struct lw_accel_hit hits[] = {{.r = r + (far ? 1000 : 2), .z = 31, .sum = 30}, {.r = r, .z = 30, .sum = 1000}};
             int64_t n = 2;
-            CHECK(lw_accel_thin(&plan, hits, &n, NULL) == LW_OK && n == 1 + far && hits[0].sum == 1000, "%" PRId64 " of 2 hits are "
-                  "kept at %" PRId64, n, r);
+            CHECK(lw_accel_thin(&plan, variances, hits, &n, NULL) == LW_OK && n == 1 + far && hits[0].sum == 1000,
+                  "%" PRId64 " of 2 hits are kept at %" PRId64, n, r);
         }
+}
+
+/* A large sum in a block whose level is poor is less significant than a smaller one in another. */
+static void check_levels(void)
+{
+    struct lw_accel_hit hits[] = {{.r = 24, .z = 30, .sum = 60}, {.r = 4000, .z = 30, .sum = 35}};
+    int64_t n = 2;
+    variances[0] = 0.1f;
+    CHECK(lw_accel_thin(&plan, variances, hits, &n, NULL) == LW_OK && n == 2 && hits[0].r == 4000, "the first hit is at %" PRId64,
+          hits[0].r);
+    variances[0] = 0;
+    CHECK(lw_accel_thin(&plan, variances, hits, &n, NULL) == LW_OK && n == 2 && hits[0].r == 24, "the first hit is at %" PRId64,
+          hits[0].r);
 }
 
 /* Hits of a very strong pulsar: each cell near its harmonics has one; they go in seconds. */
@@ -195,7 +209,7 @@ static void check_many(void)
     }
     const clock_t begin = clock();
     int64_t n = MANY;
-    CHECK(lw_accel_thin(&plan, hits, &n, NULL) == LW_OK, "not thinned");
+    CHECK(lw_accel_thin(&plan, variances, hits, &n, NULL) == LW_OK, "not thinned");
     const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     printf("%d hits: %.2f s, %" PRId64 " are kept\n", MANY, seconds, n);
     CHECK(seconds < 20, "%g s", seconds);
@@ -294,10 +308,11 @@ int main(void)
     powers = malloc((size_t)plan.n_z * 2 * BINS * sizeof *powers);
     struct lw_accel_hit *const hits = malloc(3 * 2 * BINS / LW_ACCEL_CELL * sizeof *hits);
     int64_t none = 0;
-    CHECK(lw_accel_thin(&plan, hits, &none, NULL) == LW_OK && none == 0, "something of nothing");
+    CHECK(lw_accel_thin(&plan, variances, hits, &none, NULL) == LW_OK && none == 0, "something of nothing");
     check_noise(hits);
     check_signals(hits);
     check_pairs();
+    check_levels();
     free(hits);
     free(powers);
     check_many();

@@ -68,7 +68,7 @@ static void make_series(const struct trial *t, float *series)
 
 /* ---- the search ---------------------------------------------------------------------------------------------------- */
 struct found {
-    float *spectrum;
+    float *spectrum, *variances;
     struct lw_accel_hits hits;
 };
 
@@ -98,7 +98,7 @@ static void search(struct lw_engine *engine, const struct lw_accel_plan *plan, c
         if (end <= at)
             continue;
         rc = ops_of(engine)->begin(search, series, at, end, &err) ? LW_ESYSTEM
-                                                                  : ops_of(engine)->wait(search, found->spectrum, &part, &err);
+                                                                  : ops_of(engine)->wait(search, found->spectrum, found->variances, &part, &err);
         CHECK(rc == LW_OK && part.n <= part.most, "%s: %s; %" PRId64 " hits", t->name, rc ? err.message : "", part.n);
         found->hits.n += lw_min64(part.n, part.most);
         at = end;
@@ -112,12 +112,14 @@ static struct found open_found(const struct lw_accel_plan *plan)
     struct lw_error err;
     const int64_t most = plan->spec.n_stages * ((plan->end - plan->begin) / LW_ACCEL_CELL + 2);
     return (struct found){lw_alloc_array(2 * plan->n_bins, sizeof(float), "a spectrum", &err),
+                          lw_alloc_array(plan->n_blocks, sizeof(float), "variances", &err),
                           {lw_alloc_array(most, sizeof(struct lw_accel_hit), "hits", &err), most, 0}};
 }
 
 static void close_found(struct found *found)
 {
     lw_free(found->spectrum);
+    lw_free(found->variances);
     lw_free(found->hits.hits);
 }
 
@@ -131,7 +133,8 @@ static bool is_zapped(const struct trial *t, int64_t bin)
 }
 
 /* Transform and normalize in double. */
-static void make_spectrum(const struct lw_accel_plan *plan, const struct trial *t, const float *series, double complex *x)
+static void make_spectrum(const struct lw_accel_plan *plan, const struct trial *t, const float *series, double complex *x,
+                          float *variances)
 {
     double *const samples = fftw_alloc_real((size_t)plan->spec.n_fft), *const powers = samples;
     double complex *const bins = fftw_alloc_complex((size_t)plan->n_bins + 1);
@@ -149,7 +152,7 @@ static void make_spectrum(const struct lw_accel_plan *plan, const struct trial *
                 powers[counted[b]++] = creal(bins[r]) * creal(bins[r]) + cimag(bins[r]) * cimag(bins[r]);
         medians[b] = counted[b] ? (float)lw_select(powers, counted[b], (counted[b] - 1) / 2) : 0;
     }
-    lw_accel_factors(n_blocks, counted, medians, medians);
+    lw_accel_factors(n_blocks, counted, medians, medians, variances);
     for (int64_t b = 0; b < n_blocks; b++)
         for (int64_t r = edges[b]; r < edges[b + 1]; r++)
             x[r] = is_zapped(t, r) ? 0 : bins[r] * medians[b];
@@ -301,8 +304,9 @@ static void run_trial(const struct lw_engine_type *type, const struct trial *t)
 
     make_series(t, series);
     search(engine, &plan, t, plenty, 1, series, &all);
-    make_spectrum(&plan, t, series, x);
+    make_spectrum(&plan, t, series, x, other.variances);
     check_spectrum(t, &plan, all.spectrum, x);
+    CHECK(memcmp(all.variances, other.variances, (size_t)plan.n_blocks * sizeof *all.variances) == 0, "%s: variances", t->name);
     for (int64_t r = 0; r < plan.n_bins; r++)
         x[r] = CMPLX(all.spectrum[2 * r], all.spectrum[2 * r + 1]);
     double *const plane = make_plane(&plan, x);
@@ -340,11 +344,42 @@ static void check_ends(const struct lw_engine_type *type)
     for (int round = 0; round < 2; round++) {
         found.hits.most = round == 0 ? found.hits.most : 10;
         CHECK(ops_of(engine)->begin(search, series, plan.begin, plan.end, &err) == LW_OK &&
-                  ops_of(engine)->wait(search, found.spectrum, &found.hits, &err) == LW_OK, "%s", err.message);
+                  ops_of(engine)->wait(search, found.spectrum, found.variances, &found.hits, &err) == LW_OK, "%s", err.message);
         CHECK(round == 0 ? found.hits.n == 0 : found.hits.n > 10, "%" PRId64 " hits", found.hits.n);
         make_series(&trials[0], series);
     }
     ops_of(engine)->destroy(search);
+    lw_engine_destroy(engine);
+    close_found(&found);
+    free(series);
+}
+
+/* All other bins are zapped, so that the tone's power is 1. A sum of several harmonics reads it at several points of r, z and w: the
+ * one with the lowest w, then z, then r counts. */
+static void check_ties(const struct lw_engine_type *type)
+{
+    enum { BIN = 101 };
+    struct lw_error err;
+    const struct lw_accel_spec spec = {.n = 4096, .n_fft = 4096, .n_stages = 3, .z_max = 8, .w_max = 20, .r_low = 1, .r_high = 2048,
+                                       .sigma = 2};
+    const struct trial t = {.name = "ties", .n = 4096, .zaps = {{0, BIN}, {BIN + 1, 2048}}, .n_zaps = 2};
+    struct lw_accel_plan plan;
+    CHECK(lw_accel_plan(&spec, &plan, &err) == LW_OK, "%s", err.message);
+    plan.least[0] = plan.least[1] = plan.least[2] = 0.9f;
+    struct lw_engine *const engine = open_engine(type, 2);
+    struct found found = open_found(&plan);
+    float *const series = calloc((size_t)spec.n, sizeof *series);
+    for (int i = 0; i < spec.n; i++)
+        series[i] = (float)cos(2 * M_PI * BIN * i / (double)spec.n);
+    search(engine, &plan, &t, INT64_C(1) << 30, 1, series, &found);
+    const struct lw_accel_hit wanted[] = {{.r = 2 * BIN, .z = 4, .w = 1, .stage = 0}, {.r = 4 * BIN - 1, .z = 4, .w = 1, .stage = 1},
+                                          {.r = 8 * BIN - 2, .z = 3, .w = 0, .stage = 2}};
+    for (int i = 0; i < 3; i++) {
+        bool is_found = false;
+        for (const struct lw_accel_hit *hit = found.hits.hits; hit < found.hits.hits + found.hits.n; hit++)
+            is_found |= hit->stage == i && hit->r == wanted[i].r && hit->z == wanted[i].z && hit->w == wanted[i].w;
+        CHECK(is_found, "ties of %d harmonics: no hit at %" PRId64, 1 << i, wanted[i].r);
+    }
     lw_engine_destroy(engine);
     close_found(&found);
     free(series);
@@ -356,5 +391,6 @@ int suite_accel(const struct lw_engine_type *type, int divisor)
         if (trials[i].n * trials[i].n_stages < 1 << (divisor > 1 ? 16 : 20))
             run_trial(type, &trials[i]);
     check_ends(type);
+    check_ties(type);
     return check_result("suite_accel");
 }

@@ -51,6 +51,7 @@ static void trial(struct lw_engine *engine, const char *name, double z_max, doub
     CHECK(lw_accel_plan(&spec, &plan, &err) == LW_OK, "%s: %s", name, err.message);
     float *const series = lw_alloc_array(spec.n, sizeof *series, "a series", NULL);
     float *const spectrum = lw_alloc_array(2 * plan.n_bins, sizeof *spectrum, "a spectrum", NULL);
+    float *const variances = lw_alloc_array(plan.n_blocks, sizeof *variances, "variances", NULL);
     unsigned state = 1;
     for (int64_t i = 0; i < spec.n; i++) {
         const double u = (double)i / (double)spec.n;
@@ -66,7 +67,7 @@ static void trial(struct lw_engine *engine, const char *name, double z_max, doub
     struct lw_accel_search *search = NULL;
     CHECK(ops->bytes(engine, &plan, most, &is_possible).device <= most && is_possible, "%s", name);
     if (ops->create(engine, &plan, NULL, 0, most, &search, &err) || ops->begin(search, series, plan.begin, plan.end, &err) ||
-        ops->wait(search, spectrum, &table, &err))
+        ops->wait(search, spectrum, variances, &table, &err))
         CHECK(false, "%s: %s", name, err.message);
     CHECK(table.n > 0 && table.n <= MOST, "%s: %lld hits", name, (long long)table.n);
     const struct lw_accel_hit *best = table.hits;
@@ -84,6 +85,7 @@ static void trial(struct lw_engine *engine, const char *name, double z_max, doub
     ops->destroy(search);
     lw_free(series);
     lw_free(spectrum);
+    lw_free(variances);
     lw_free(table.hits);
 }
 

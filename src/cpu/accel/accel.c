@@ -46,6 +46,7 @@ static void lay_out(struct lw_accel_search *s, struct lw_arena *arena)
     s->counted = lw_arena_take(arena, s->n_blocks * (int64_t)sizeof *s->counted);
     s->medians = lw_arena_take(arena, s->n_blocks * real);
     s->factors = lw_arena_take(arena, s->n_blocks * real);
+    s->variances = lw_arena_take(arena, s->n_blocks * real);
     s->templates = lw_arena_take(arena, s->n_rows * 4 * s->n * real);
     s->segments = lw_arena_take(arena, s->batch * 2 * s->n * real);
     s->sub_z = lw_arena_take(arena, harmonics * plan->n_z * (int64_t)sizeof *s->sub_z);
@@ -64,7 +65,7 @@ static void lay_out_lane(const struct lw_accel_search *s, struct lw_cpu_accel_la
 static int64_t set_sizes(struct lw_accel_search *s, const struct lw_engine *engine, const struct lw_accel_plan *plan, int64_t most)
 {
     *s = (struct lw_accel_search){.plan = plan, .kernels = lw_cpu_kernels(LW_SINGLE)};
-    s->n_blocks = lw_accel_blocks(plan->n_bins, NULL);
+    s->n_blocks = plan->n_blocks;
     choose_segment(plan, &s->n, &s->hop);
     s->batch = lw_max64(8, 2 * (int64_t)engine->n_workers);
     s->n_rows = ((int64_t)plan->n_z * plan->n_w + 1) / 2;
@@ -202,12 +203,14 @@ static int begin(struct lw_accel_search *s, const float *series, int64_t first, 
     return LW_OK;
 }
 
-static int wait_for(struct lw_accel_search *s, float *spectrum, struct lw_accel_hits *hits, struct lw_error *err)
+static int wait_for(struct lw_accel_search *s, float *spectrum, float *variances, struct lw_accel_hits *hits,
+                    struct lw_error *err)
 {
     const int rc = lw_cpu_accel_spectrum(s, err);
     if (rc)
         return rc;
     memcpy(spectrum, s->spectrum, (size_t)s->plan->n_bins * 2 * sizeof *spectrum);
+    memcpy(variances, s->variances, (size_t)s->n_blocks * sizeof *variances);
     return lw_cpu_accel_find(s, hits, err);
 }
 

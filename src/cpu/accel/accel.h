@@ -55,7 +55,7 @@ struct lw_accel_search {
     float *spectrum;                /* [n_fft + 2] */
     fftwf_plan transform;
     int64_t *edges, *counted;
-    float *medians, *factors;
+    float *medians, *factors, *variances;
     struct lw_cpu_drift *drift;
     float *templates;               /* [n_rows][2][2 n]: spectra for whole bins and for halves, from z = 0 and w = 0 on */
     float *segments;                /* [batch][2 n] spectra of segments */

@@ -132,7 +132,7 @@ static void time_spectrum(const struct lw_accel_plan &plan)
 {
     const int64_t n = plan.spec.n_fft, n_blocks = lw_accel_blocks(plan.n_bins, nullptr);
     std::vector<int64_t> edges((size_t)n_blocks + 1), counted((size_t)n_blocks);
-    std::vector<float> levels((size_t)n_blocks);
+    std::vector<float> levels((size_t)n_blocks), variances((size_t)n_blocks);
     lw_accel_blocks(plan.n_bins, edges.data());
     for (size_t b = 0; b < counted.size(); b++)
         counted[b] = edges[b + 1] - edges[b];
@@ -154,7 +154,7 @@ static void time_spectrum(const struct lw_accel_plan &plan)
         median_ms([&] { CHECK_CUDA(lw_cuda_accel_medians(spectrum, device_edges, n_blocks, device_levels, 0)); });
     CHECK_CUDA(cudaMemcpy(levels.data(), device_levels, levels.size() * 4, cudaMemcpyDeviceToHost));
     const double begun = now();
-    lw_accel_factors(n_blocks, counted.data(), levels.data(), levels.data());
+    lw_accel_factors(n_blocks, counted.data(), levels.data(), levels.data(), variances.data());
     const double factors = 1e3 * (now() - begun);
     CHECK_CUDA(cudaMemcpy(device_levels, levels.data(), levels.size() * 4, cudaMemcpyHostToDevice));
     const double scale = median_ms([&] { CHECK_CUDA(lw_cuda_accel_scale(spectrum, device_edges, n_blocks, device_levels, 0)); });
@@ -186,7 +186,7 @@ static void time_engine(lw_engine *engine, const struct lw_accel_plan &plan, con
         exit(1);
     }
     const double created = now() - begun;
-    std::vector<float> spectrum((size_t)plan.n_bins * 2);
+    std::vector<float> spectrum((size_t)plan.n_bins * 2), variances((size_t)plan.n_blocks);
     std::vector<lw_accel_hit> table(1 << 20);
     lw_accel_hits hits = {table.data(), (int64_t)table.size(), 0};
     std::vector<double> times, begins;
@@ -194,7 +194,7 @@ static void time_engine(lw_engine *engine, const struct lw_accel_plan &plan, con
         const double start = now();
         int rc = ops->begin(s, series.data(), plan.begin, plan.end, &err);
         const double enqueued = now();
-        if (rc || (rc = ops->wait(s, spectrum.data(), &hits, &err))) {
+        if (rc || (rc = ops->wait(s, spectrum.data(), variances.data(), &hits, &err))) {
             fprintf(stderr, "%s\n", err.message);
             exit(1);
         }
