@@ -27,8 +27,8 @@ static const struct lw_option options[] = {
     {.name = "numharm", .kind = LW_OPTION_CHOICE, .choices = "1|2|4|8|16", .fallback = "8",
      .help = "Most harmonics to sum. Sums of fewer, 1, 2, 4 and so on, are searched, too."},
     {.name = "sigma", .kind = LW_OPTION_REAL, .argument = "S", .fallback = "2", .minimum = 1e-3, .maximum = 999,
-     .help = "Least significance of a candidate: that of a normal variable, after all trials of a channel are counted. The "
-             "default is PRESTO's."},
+     .help = "Least significance of a candidate: that of a normal variable, after all trials of a channel are counted. It "
+             "also counts that the level of the noise is an estimate, a poor one where few bins give it. The default is PRESTO's."},
     {.name = "fmin", .kind = LW_OPTION_FREQUENCY, .argument = "F", .minimum = 0, .maximum = 1e15,
      .help = "Lowest frequency to search, of the highest harmonic. Default: 1 Hz, or bin 16 where 1 Hz is above a tenth of the "
              "Nyquist frequency."},

@@ -1,13 +1,14 @@
 """False candidates of `lapwing accel` in noise, against the expectation.
 
-    false_alarms.py LAPWING [--folder FOLDER] [--spectra 10000] [--samples 8192] [--zmax 20] [--numharm 8] [--accelsearch PROGRAM]
+    false_alarms.py LAPWING [--folder FOLDER] [--spectra 10000] [--samples 8192] [--zmax 20] [--numharm 8] [--knee 0]
+                    [--accelsearch PROGRAM]
 
 Significance counts trials as PRESTO does: in noise, a spectrum would have a candidate of H harmonics above sigma s with the probability
 p(s) of a normal variable's upper tail. PRESTO counts points of a grid, though, and a candidate is a maximum between them. The number
 of maxima above a power is known: that of the Euler characteristic of a chi-squared field (K. J. Worsley: Local maxima and the
 expected Euler characteristic of excursion sets of chi^2, F and t fields. Adv. Appl. Prob. 26, 13 (1994)). Its roughness follows from the
 phase 2 pi (r u + z (u^2 - u) / 2): the variances of its derivatives are 4 pi^2 / 12 and 4 pi^2 / 720, and for a sum over harmonics
-their means with k^2. Both expectations are printed. With --accelsearch it searches the first 300 spectra, too."""
+their means with k^2. Both expectations are printed. With --knee the noise is red below that bin. With --accelsearch it searches the first 300 spectra, too."""
 
 import argparse
 import math
@@ -16,7 +17,7 @@ import tempfile
 
 import numpy as np
 
-from common import accelsearch, lapwing, write_h5, write_presto
+from common import accelsearch, lapwing, noise, write_h5, write_presto
 
 SIGMAS = (1, 2, 3, 4, 5, 6)
 
@@ -73,12 +74,15 @@ def main():
     parser.add_argument("--samples", type=int, default=8192)
     parser.add_argument("--zmax", type=int, default=20)
     parser.add_argument("--numharm", type=int, default=8)
+    parser.add_argument("--knee", type=float, default=0)
     parser.add_argument("--sigma", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--accelsearch")
     given = parser.parse_args()
     random = np.random.default_rng(given.seed)
     x = random.standard_normal((given.spectra, given.samples), dtype=np.float32)
+    if given.knee:
+        x = np.array([noise(random, given.samples, given.knee) for _ in x], np.float32)
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         name, out, stem = (os.path.join(folder, word) for word in ("x.h5", "out.h5", "s"))
         write_h5(name, x, 1e-3)
