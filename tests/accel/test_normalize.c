@@ -125,8 +125,9 @@ static void check_white(void)
     close_spectrum(&s);
 }
 
-/* Short spectra of white noise: powers with b log(1 + P / b) beyond s are exp(-s) of all, for all s (within 0.05 in many spectra), where b = 1 / v is that of their
- * level. Powers P beyond 26 are more than 100 times as many. The level does not depend on the power here. */
+/* Short spectra of white noise: powers with b log(1 + P / b) beyond s are exp(-s) of all, for all s, where b = 1 / v is that of
+ * their level (within 0.05 in many spectra). Powers P beyond 26 are more than 100 times as many. The level does not depend on the
+ * power here. */
 static void check_tails(void)
 {
     enum { SPECTRA = 1500, BINS = 4096, TAILS = 3 };

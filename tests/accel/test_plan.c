@@ -35,7 +35,8 @@ static void check_usual(void)
         const double trials = (2097151.0 - 10) * 202 * 2 / 6.95 / (1 << stage);
         const double log_tail = log(0.5 * erfc(2 / sqrt(2))) - log(trials);
         CHECK(fabs(p.trials[stage] - trials) < 1, "stage %d: %g trials, not %g", stage, p.trials[stage], trials);
-        CHECK(fabs(lw_sum_log_tail(1 << stage, p.least[stage], 0) - log_tail) < 0.02, "stage %d: least sum %g", stage, p.least[stage]);
+        CHECK(fabs(lw_sum_log_tail(1 << stage, p.least[stage], 0) - log_tail) < 0.02, "stage %d: least sum %g", stage,
+              p.least[stage]);
     }
 }
 

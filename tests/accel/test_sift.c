@@ -17,7 +17,7 @@ enum { BINS = 4096, STAGES = 3 };
 static struct lw_accel_plan plan;
 static double complex spectrum[BINS];
 static float *powers;               /* [z][point of r] */
-static float variances[1024];        /* of the levels of blocks: none */
+static float variances[1024];       /* [blocks] */
 
 static double uniform(void)
 {

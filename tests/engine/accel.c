@@ -97,8 +97,8 @@ static void search(struct lw_engine *engine, const struct lw_accel_plan *plan, c
         part.most = found->hits.most - found->hits.n;
         if (end <= at)
             continue;
-        rc = ops_of(engine)->begin(search, series, at, end, &err) ? LW_ESYSTEM
-                                                                  : ops_of(engine)->wait(search, found->spectrum, found->variances, &part, &err);
+        rc = ops_of(engine)->begin(search, series, at, end, &err);
+        rc = rc ? rc : ops_of(engine)->wait(search, found->spectrum, found->variances, &part, &err);
         CHECK(rc == LW_OK && part.n <= part.most, "%s: %s; %" PRId64 " hits", t->name, rc ? err.message : "", part.n);
         found->hits.n += lw_min64(part.n, part.most);
         at = end;
@@ -354,8 +354,8 @@ static void check_ends(const struct lw_engine_type *type)
     free(series);
 }
 
-/* All other bins are zapped, so that the tone's power is 1. A sum of several harmonics reads it at several points of r, z and w: the
- * one with the lowest w, then z, then r counts. */
+/* All other bins are zapped, so that the tone's power is 1. A sum of several harmonics reads it at several points of r, z and w:
+ * the one with the lowest w, then z, then r counts. */
 static void check_ties(const struct lw_engine_type *type)
 {
     enum { BIN = 101 };
@@ -372,8 +372,8 @@ static void check_ties(const struct lw_engine_type *type)
     for (int i = 0; i < spec.n; i++)
         series[i] = (float)cos(2 * M_PI * BIN * i / (double)spec.n);
     search(engine, &plan, &t, INT64_C(1) << 30, 1, series, &found);
-    const struct lw_accel_hit wanted[] = {{.r = 2 * BIN, .z = 4, .w = 1, .stage = 0}, {.r = 4 * BIN - 1, .z = 4, .w = 1, .stage = 1},
-                                          {.r = 8 * BIN - 2, .z = 3, .w = 0, .stage = 2}};
+    const struct lw_accel_hit wanted[] = {{.r = 2 * BIN, .z = 4, .w = 1}, {.r = 4 * BIN - 1, .z = 4, .w = 1},
+                                          {.r = 8 * BIN - 2, .z = 3, .w = 0}};
     for (int i = 0; i < 3; i++) {
         bool is_found = false;
         for (const struct lw_accel_hit *hit = found.hits.hits; hit < found.hits.hits + found.hits.n; hit++)

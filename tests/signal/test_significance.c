@@ -12,7 +12,7 @@ static const struct { int m; double s, log_tail; } tails[] = {
     {16, 1e6, -999820.66659801428}, {300, 200, -2.7114684433798717e-11}, {300, 1000, -343.42859748512446}, {5, 0, 0}, {5, -1, 0},
 };
 
-/* With an estimated mean: the regularized incomplete beta function I(b / (b + s); b, m), b = 1 / v. */
+/* Tails with an estimated mean: the regularized incomplete beta function I(b / (b + s); b, m), b = 1 / v. */
 static const struct { int m; double s, v, log_tail; } estimated[] = {
     {1, 20, 0.1, -10.986122886681097}, {1, 1e4, 0.25, -31.297783723510476}, {4, 3, 0.5, -0.4109199587911282},
     {4, 60, 0.02, -31.130297495508558}, {8, 100, 0.001, -72.166689169288999}, {16, 40, 1e-9, -12.117332646630878},
