@@ -25,8 +25,9 @@
 #define MOST_SCATTER 3.0
 #define LEAST_PART 64           /* bins of a part */
 
-/* Relative variance of the mean level of blocks that agree, times their weight. */
+/* Relative variance of the mean level of blocks that agree, times their weight; most blocks to the left that may bound it. */
 #define VARIANCE 1.5
+#define MOST_BACK 64
 
 static int64_t width_at(int64_t begin) { return lw_min64(lw_max64(begin / PART, LEAST_WIDTH), MOST_WIDTH); }
 
@@ -161,6 +162,19 @@ static void walk(const struct blocks *b, int64_t first, int64_t last, struct run
     run->begin = first;
 }
 
+/* Bound the variances by those of levels to the left that are no higher: the nearest one for each block. */
+static void bound(const struct blocks *b, int64_t n_blocks)
+{
+    for (int64_t i = 1; i < n_blocks; i++) {
+        int64_t left = i - 1;
+        const int64_t last = lw_max64(0, i - MOST_BACK);
+        while (left > last && !(b->levels[left] > 0 && b->levels[left] <= b->levels[i]))
+            left--;
+        if (b->levels[left] > 0 && b->levels[left] <= b->levels[i] && b->variances[left] < b->variances[i])
+            b->variances[i] = b->variances[left];
+    }
+}
+
 void lw_accel_factors(int64_t n_blocks, const int64_t *counted, const float *medians, float *factors, float *variances)
 {
     double mean = 1;
@@ -173,6 +187,7 @@ void lw_accel_factors(int64_t n_blocks, const int64_t *counted, const float *med
     struct run run = {n_blocks, n_blocks};
     walk(&blocks, 0, n_blocks, &run);
     level_out(&blocks, &run);
+    bound(&blocks, n_blocks);
     for (int64_t i = 0; i < n_blocks; i++)
         factors[i] = factors[i] > 0 ? (float)(1 / sqrt(factors[i])) : 0;
 }

@@ -8,8 +8,10 @@
  * A level is an estimate. A median of n powers has the relative variance 1 / (n (log 2)^2), the mean level of N bins of several
  * blocks 1 / (N (log 2)^2): twice that of a mean of powers. Which blocks agree is chosen by the same medians, though: those that
  * chance has driven apart stay apart. So levels have half as much again, with which the tails of white noise are right
- * (tests/bench/results/accel/cpu.md). The level of a sum S of harmonics, of which S[g] lie in run g of variance v[g], has the
- * variance v = sum of v[g] (S[g] / S)^2, with which signal/significance.h is to be asked. (Running medians: Ransom, Eikenberry and
+ * (tests/bench/results/accel/cpu.md). A wide signal raises the level of its own blocks, which then agree with no others. Since
+ * noise does not grow with frequency, P / level is no more often large than P over a lower level to the left: the variance is at
+ * most that of the nearest such. The level of a sum S of harmonics, of which S[g] lie in run g of variance v[g], has the variance
+ * v = sum of v[g] (S[g] / S)^2, with which signal/significance.h is to be asked. (Running medians: Ransom, Eikenberry and
  * Middleditch 2002, section 4.) */
 #pragma once
 

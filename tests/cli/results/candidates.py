@@ -63,7 +63,8 @@ def sums(powers, H):
 
 
 def variances(level):
-    """The relative variance of each bin's level, 1.5 / (N log(2)^2) where N bins of neighbouring blocks have the level."""
+    """The relative variance of each bin's level, 1.5 / (N log(2)^2) where N bins of neighbouring blocks have the level, and at most that
+    of the nearest level to the left that is no higher."""
     n, begin, blocks = len(level), 0, []
     while begin < n:
         width = min(max(begin // 16, 16), 4096)
@@ -75,6 +76,10 @@ def variances(level):
         if i + 1 == len(blocks) or abs(blocks[i + 1][2] / here - 1) > 1e-4:
             found[first:end] = 1.5 / (end - first) / math.log(2) ** 2
             first = end
+    for i, (begin, end, here) in enumerate(blocks):
+        lower = [left for left in blocks[max(0, i - 64):i] if left[2] <= here * (1 + 1e-4)]
+        if lower:
+            found[begin:end] = min(found[begin], found[lower[-1][0]])
     return found
 
 
