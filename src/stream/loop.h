@@ -23,8 +23,9 @@ struct lw_loop_spec {
     struct lw_flaws flaws;              /* flaws that the interrupted run found; on rank 0 */
 };
 
-/** Return what all rounds send, but for checkpoints, rows of peaks, and blocks with too many crossings. */
+/** Return what all rounds or one round send, but for checkpoints, rows of peaks, and blocks with too many crossings. */
 struct lw_traffic lw_loop_traffic(const struct lw_plan *plan, const struct lw_job *job);
+struct lw_traffic lw_loop_round_traffic(const struct lw_plan *plan, const struct lw_job *job, int64_t round);
 
 struct lw_loop;
 

@@ -5,6 +5,7 @@
 #include "io/bytes/spool.h"
 #include "setup/choice.h"
 #include "setup/planned.h"
+#include "stream/loop.h"
 #include "stream/map.h"
 #include "stream/search/best.h"
 #include "stream/search/candidates.h"
@@ -29,9 +30,6 @@ static const double seconds_per_piece = 1e-6;
 /* Assumed time that threads and ranks spend in a round waiting for each other. Measured rounds of a few kilobytes took 0.05 ms of
  * a core's time, and up to 0.8 ms of elapsed time. */
 static const double seconds_per_round = 1e-4;
-
-/* Steps of a round in which ranks wait for each other, each of log2 of the ranks messages one after the other. */
-enum { STEPS_PER_ROUND = 4 };
 
 int64_t lw_plan_host_bytes(const struct lw_plan *plan)
 {
@@ -266,12 +264,12 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     plan->read_seconds = (double)plan->input_bytes * times / rates.read;
     if (spec->job->bank.rows > 0)
         plan->filter_seconds += (double)lw_whole_bytes(&spec->job->bank) / rates.read;
-    const double steps = STEPS_PER_ROUND * ceil(log2(rounds->n_ranks));
-    plan->round_seconds = (double)rounds->n_rounds * (seconds_per_round + steps * rates.latency);
+    const struct lw_traffic traffic = lw_loop_round_traffic(plan, spec->job, rounds->n_rounds > 1);    /* the second has a carry */
+    plan->round_seconds = (double)rounds->n_rounds * (seconds_per_round + (double)traffic.chain * rates.latency);
     if (rates.network > 0 && shares_axis) {
         const struct lw_halo_spec halo = lw_plan_halo(plan, spec->job);
         const double width = (double)(halo.n_inputs > 0 ? halo.n_inputs : rounds->group) * (double)halo.sample_bytes;
-        plan->halo_seconds = (double)rounds->n_rounds * (rates.latency + (double)rounds->grid.halo * width / rates.network);
+        plan->halo_seconds = (double)rounds->n_rounds * (double)rounds->grid.halo * width / rates.network;
     }
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
 }
