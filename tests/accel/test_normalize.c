@@ -159,6 +159,27 @@ static void check_variance(void)
     CHECK(lw_accel_variance(4, variances, 3, 4, NULL) == 0.5, "%g of one run", lw_accel_variance(4, variances, 3, 4, NULL));
 }
 
+/* One block is 20 times as high as the noise, one a twentieth: the high one is as sure as its left neighbours, the low one is
+ * alone, and gives its variance to none that is surer. */
+static void check_bound(void)
+{
+    enum { HIGH = 20, LOW = 40 };
+    struct spectrum s = open_spectrum(1 << 14);
+    for (int64_t b = 0; b < s.n_blocks; b++) {
+        s.counted[b] = s.edges[b + 1] - s.edges[b];
+        s.medians[b] = (float)(lw_accel_median_mean(s.counted[b]) * (b == HIGH ? 20 : b == LOW ? 0.05 : 1));
+    }
+    lw_accel_factors(s.n_blocks, s.counted, s.medians, s.factors, s.variances);
+    const double alone = 1.5 / ((double)s.counted[LOW] * (M_LN2 * M_LN2));
+    CHECK(fabs(s.factors[HIGH] * s.factors[HIGH] * 20 - 1) < 1e-5 && s.variances[HIGH] == s.variances[HIGH - 1],
+          "a high block: factor %g, variance %g, %g to its left", s.factors[HIGH], s.variances[HIGH], s.variances[HIGH - 1]);
+    CHECK(fabs(s.factors[LOW] * s.factors[LOW] / 20 - 1) < 1e-5 && fabs(s.variances[LOW] / alone - 1) < 1e-5,
+          "a low block: factor %g, variance %g, not %g", s.factors[LOW], s.variances[LOW], alone);
+    CHECK(s.variances[LOW + 1] < 0.5 * alone && s.variances[LOW - 1] < 0.5 * alone, "variances beside a low block: %g, %g",
+          s.variances[LOW - 1], s.variances[LOW + 1]);
+    close_spectrum(&s);
+}
+
 /* Red noise: levels of blocks, on average over many spectra, and their scatter, where the noise is steep and bins are many. */
 static void check_red(double knee, double slope)
 {
@@ -207,6 +228,7 @@ int main(void)
     check_white();
     check_tails();
     check_variance();
+    check_bound();
     check_red(1000, -2);
     check_red(3000, -4);
     check_red(20000, -3);
