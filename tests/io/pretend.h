@@ -1,7 +1,8 @@
 /* pretend.h - a pretended file system and pretended nodes for programs that are linked with --wrap=lw_storage_find and
- * --wrap=lw_comm_node_rank: writing through aggregators can so be tried on the file systems that are here. */
+ * --wrap=lw_comm_nodes: writing through aggregators can so be tried on the file systems that are here. */
 #pragma once
 
+#include "base/integers.h"
 #include "comm/comm.h"
 #include "io/bytes/store.h"
 
@@ -13,8 +14,8 @@ static int pretended_nodes;         /* ranks are on nodes in turn; 0: on those w
 
 void __real_lw_storage_find(int fd, struct lw_storage *storage);
 void __wrap_lw_storage_find(int fd, struct lw_storage *storage);
-int __real_lw_comm_node_rank(const struct lw_comm *comm);
-int __wrap_lw_comm_node_rank(const struct lw_comm *comm);
+int64_t __real_lw_comm_nodes(struct lw_comm *comm);
+int64_t __wrap_lw_comm_nodes(struct lw_comm *comm);
 
 void __wrap_lw_storage_find(int fd, struct lw_storage *storage)
 {
@@ -27,7 +28,7 @@ void __wrap_lw_storage_find(int fd, struct lw_storage *storage)
     storage->n_stripes = pretended.n_stripes;
 }
 
-int __wrap_lw_comm_node_rank(const struct lw_comm *comm)
+int64_t __wrap_lw_comm_nodes(struct lw_comm *comm)
 {
-    return pretended_nodes > 0 ? lw_comm_rank(comm) / pretended_nodes : __real_lw_comm_node_rank(comm);
+    return pretended_nodes > 0 ? lw_min64(pretended_nodes, lw_comm_size(comm)) : __real_lw_comm_nodes(comm);
 }
