@@ -27,6 +27,10 @@ static int64_t active_ranks(const struct lw_accel_plan *plan, const struct lw_co
     return team ? lw_min64(lw_comm_size(team), lw_divide_up(plan->end - plan->begin, LW_ACCEL_CELL)) : 1;
 }
 
+/* Return this rank's number among those that share the channel, and whether it is the one that writes for them. */
+static int place_of(const struct lw_channels_item *item) { return item->team ? lw_comm_rank(item->team) : 0; }
+static bool writes(const struct lw_channels_item *item) { return item->channel >= 0 && place_of(item) == 0; }
+
 static int fail_many(const struct lw_channels *run, int64_t channel, const char *what, int64_t most, struct lw_error *err)
 {
     const struct lw_range *const channels = &run->setup.job.view.channels;
@@ -48,7 +52,7 @@ static void begin_item(struct lw_channels *run, int64_t step, struct lw_channels
     const int64_t index = lw_channels_index(run, step);
     item->channel = index < 0 ? -1 : run->todo[index];
     item->team = step >= run->own ? run->team : NULL;
-    const int place = item->team ? lw_comm_rank(item->team) : 0;
+    const int place = place_of(item);
     item->is_active = index >= 0 && place < active_ranks(&run->request->plan, item->team);
     item->from = index >= 0 ? run->reached[item->channel] : 0;
     item->hits.n = 0;
@@ -68,7 +72,7 @@ int lw_channels_begin(struct lw_channels *run, int64_t part, struct lw_error *er
         begin_item(run, step, item);
     if (!item->is_active)
         return LW_OK;
-    const int64_t n = active_ranks(plan, item->team), i = own_part * n + (item->team ? lw_comm_rank(item->team) : 0);
+    const int64_t n = active_ranks(plan, item->team), i = own_part * n + place_of(item);
     run->searched_since = lw_now();
     const int rc = lw_channels_ops(run)->begin(run->search, series->samples + (item->channel - series->channel) * plan->spec.n,
                                                cut(plan, item->from, i, n * run->n_parts),
@@ -141,7 +145,7 @@ static struct lw_accel_row done_row(int64_t channel, int64_t reached)
 static int refine(struct lw_channels *run, struct lw_channels_item *item, int64_t *n_rows, struct lw_error *err)
 {
     const struct lw_accel_plan *const plan = &run->request->plan;
-    const int64_t step = active_ranks(plan, item->team), place = item->team ? lw_comm_rank(item->team) : 0;
+    const int64_t step = active_ranks(plan, item->team), place = place_of(item);
     int64_t n = item->hits.n;
     int worst = lw_accel_thin(plan, item->variances, item->hits.hits, &n, err);
     const int64_t own = worst == LW_OK && item->is_active && n > place ? lw_divide_up(n - place, step) : 0;
@@ -202,7 +206,6 @@ static int bring(struct lw_channels *run, int64_t n_rows, struct lw_error *err)
 /* Add the hits of a part to the growing table. @param reached  the point of r at which it ends */
 static int keep(struct lw_channels *run, struct lw_channels_item *item, int64_t reached, struct lw_error *err)
 {
-    const bool marks = item->channel >= 0 && (!item->team || lw_comm_rank(item->team) == 0);
     int rc;
     do {
         int64_t n = 0;
@@ -211,7 +214,7 @@ static int keep(struct lw_channels *run, struct lw_channels_item *item, int64_t 
             run->rows[n] = (struct lw_accel_row){.channel = item->channel, .harmonics = -hit->stage - 1, .power = hit->sum,
                                                  .r = (double)hit->r, .z = hit->z, .w = hit->w};
         }
-        if (marks)
+        if (writes(item))
             run->rows[n++] = done_row(item->channel, reached);
         rc = bring(run, n, err);
     } while (rc == LW_OK && lw_comm_max(run->setup.comm, item->hits.n - item->n_kept) > 0);
@@ -220,8 +223,8 @@ static int keep(struct lw_channels *run, struct lw_channels_item *item, int64_t 
 
 static int write(struct lw_channels *run, const struct lw_channels_item *item, int64_t n_rows, struct lw_error *err)
 {
-    const bool writes = item->channel >= 0 && (!item->team || lw_comm_rank(item->team) == 0);
-    const int64_t first[LW_MAX_DIMS] = {writes ? item->channel : 0}, count[LW_MAX_DIMS] = {writes, run->request->plan.n_bins};
+    const bool is_first = writes(item);
+    const int64_t first[LW_MAX_DIMS] = {is_first ? item->channel : 0}, count[LW_MAX_DIMS] = {is_first, run->request->plan.n_bins};
     const int rc = bring(run, n_rows, err);
     if (rc || !run->request->keeps_spectrum)
         return rc;

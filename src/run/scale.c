@@ -81,13 +81,13 @@ static int print_least_rate(const struct scaling *scaling, const struct lw_machi
 static void print_submit(const struct lw_machine *machine, const struct lw_planned *planned, const char *jobfile)
 {
     char ranks[80];
-    const double seconds = lw_run_model_seconds(&planned->times);
     if (planned->has_device)
         snprintf(ranks, sizeof ranks, "--gpus-per-node=%" PRId64, machine->ranks_per_node);
     else
         snprintf(ranks, sizeof ranks, "--ntasks-per-node=%" PRId64, machine->ranks_per_node);
     printf("%-16ssbatch --nodes=%" PRId64 " %s --time=%" PRId64 " slurm/lapwing%s.sh %s\n", "submit", machine->nodes, ranks,
-           (int64_t)(2 * seconds / 60) + 2, planned->has_device ? "-gpu" : "", jobfile ? jobfile : "JOB.ini");
+           lw_plan_minutes(lw_run_model_seconds(&planned->times)), planned->has_device ? "-gpu" : "",
+           jobfile ? jobfile : "JOB.ini");
 }
 
 int lw_plan_machine(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,

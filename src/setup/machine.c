@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/proc.h"
 #include "base/text.h"
-#include "setup/choice.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -71,9 +70,12 @@ static int set_values(const char *text, struct lw_options *options, struct lw_er
             return lw_fail(err, LW_EUSAGE, "--for: '%.*s' is not NAME=VALUE, such as nodes=64", (int)length, text);
         snprintf(part, sizeof part, "%.*s", (int)length, text);
         part[name] = '\0';
-        if (!lw_option_find(lw_machine_options, part))
-            return lw_fail(err, LW_EUSAGE, "--for: machines have no '%s', but nodes, ranks-per-node, gpu, cores, memory, read, "
-                           "write, network and latency", part);
+        if (!lw_option_find(lw_machine_options, part)) {
+            char names[160] = "";
+            for (const struct lw_option *option = lw_machine_options; option->name; option++)
+                lw_append(names, sizeof names, "%s%s", names[0] ? ", " : "", option->name);
+            return lw_fail(err, LW_EUSAGE, "--for: machines have no '%s', but %s", part, names);
+        }
         snprintf(origin, sizeof origin, "--for, %.60s", part);
         const int rc = lw_options_set(options, part, part + name + 1, origin, err);
         if (rc)

@@ -100,7 +100,9 @@ void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
     lw_plan_row("algorithm", setup->algorithm);
 }
 
+int64_t lw_plan_minutes(double seconds) { return (int64_t)(2 * seconds / 60) + 2; }
+
 void lw_plan_print_slurm(double seconds)
 {
-    printf("%-16s--time=%" PRId64 " (minutes; twice the estimate)\n", "Slurm", (int64_t)(2 * seconds / 60) + 2);
+    printf("%-16s--time=%" PRId64 " (minutes; twice the estimate)\n", "Slurm", lw_plan_minutes(seconds));
 }

@@ -36,7 +36,8 @@ void lw_plan_total_row(const char *name, int64_t bytes, int64_t limit, const cha
 void lw_plan_base_row(const struct lw_setup *setup, const char *until);
 void lw_plan_print_input(const struct lw_setup *setup, int64_t width);
 
-/** Print the time limit to request from Slurm for a run of `seconds`: twice the seconds plus two minutes, in minutes. */
+/** Return the time limit to request from Slurm for a run of `seconds`: twice the seconds plus two minutes, in minutes. Print it. */
+int64_t lw_plan_minutes(double seconds);
 void lw_plan_print_slurm(double seconds);
 
 /** Refuse what needs more than the limits: LW_ECONFIG, with the remedies. @param host, device  bytes of a rank, with the base */

@@ -178,30 +178,21 @@ static int64_t look_ahead(const struct lw_loop *loop) { return loop->setup->job.
 /* Agreements of a round: two of feed, one each of begin_write and end_write. */
 enum { AGREEMENTS = 4 };
 
-struct lw_traffic lw_loop_round_traffic(const struct lw_plan *plan, const struct lw_job *job, int64_t round)
+void lw_loop_round_traffic(const struct lw_plan *plan, const struct lw_job *job, int64_t round, struct lw_traffic *traffic)
 {
     const struct lw_halo_spec halo = lw_plan_halo(plan, job);
-    struct lw_traffic traffic = {0};
-    lw_halo_traffic(&halo, round, &traffic);
-    lw_traffic_add(&traffic, plan->rounds.n_ranks, AGREEMENTS, 1, LW_CHECKPOINT_POLL_BYTES);
-    lw_candidates_traffic(&plan->op, plan->rounds.n_ranks, &traffic);
-    lw_best_traffic(&plan->op, &plan->rounds, round, &traffic);
-    return traffic;
+    lw_halo_traffic(&halo, round, traffic);
+    lw_traffic_add(traffic, plan->rounds.n_ranks, AGREEMENTS, 1, LW_CHECKPOINT_POLL_BYTES);
+    lw_candidates_traffic(&plan->op, plan->rounds.n_ranks, traffic);
+    lw_best_traffic(&plan->op, &plan->rounds, round, traffic);
 }
 
 struct lw_traffic lw_loop_traffic(const struct lw_plan *plan, const struct lw_job *job)
 {
-    struct lw_traffic all = {0};
-    for (int64_t round = 0; round < plan->rounds.n_rounds; round++) {
-        const struct lw_traffic one = lw_loop_round_traffic(plan, job, round);
-        all.agreements += one.agreements;
-        all.collectives += one.collectives;
-        all.collective_bytes += one.collective_bytes;
-        all.messages += one.messages;
-        all.message_bytes += one.message_bytes;
-        all.chain += one.chain;
-    }
-    return all;
+    struct lw_traffic traffic = {0};
+    for (int64_t round = 0; round < plan->rounds.n_rounds; round++)
+        lw_loop_round_traffic(plan, job, round, &traffic);
+    return traffic;
 }
 
 /* ---- one round ----------------------------------------------------------------------------------------------------- */

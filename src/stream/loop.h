@@ -23,9 +23,10 @@ struct lw_loop_spec {
     struct lw_flaws flaws;              /* flaws that the interrupted run found; on rank 0 */
 };
 
-/** Return what all rounds or one round send, but for checkpoints, rows of peaks, and blocks with too many crossings. */
+/** Add what one round sends, or return what all rounds send, but for checkpoints, rows of peaks, and blocks with too many
+ * crossings. */
+void lw_loop_round_traffic(const struct lw_plan *plan, const struct lw_job *job, int64_t round, struct lw_traffic *traffic);
 struct lw_traffic lw_loop_traffic(const struct lw_plan *plan, const struct lw_job *job);
-struct lw_traffic lw_loop_round_traffic(const struct lw_plan *plan, const struct lw_job *job, int64_t round);
 
 struct lw_loop;
 

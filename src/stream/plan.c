@@ -264,7 +264,8 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     plan->read_seconds = (double)plan->input_bytes * times / rates.read;
     if (spec->job->bank.rows > 0)
         plan->filter_seconds += (double)lw_whole_bytes(&spec->job->bank) / rates.read;
-    const struct lw_traffic traffic = lw_loop_round_traffic(plan, spec->job, rounds->n_rounds > 1);    /* the second has a carry */
+    struct lw_traffic traffic = {0};
+    lw_loop_round_traffic(plan, spec->job, rounds->n_rounds > 1, &traffic);     /* the second has a carry */
     plan->round_seconds = (double)rounds->n_rounds * (seconds_per_round + (double)traffic.chain * rates.latency);
     if (rates.network > 0 && shares_axis) {
         const struct lw_halo_spec halo = lw_plan_halo(plan, spec->job);

@@ -51,8 +51,7 @@ int lw_cpu_accel_spectrum(struct lw_accel_search *search, struct lw_error *err)
 #pragma omp parallel for num_threads(search->lanes.n) schedule(dynamic, 16)
     for (int64_t block = 0; block < search->n_blocks; block++)
         measure(search, ((struct lw_cpu_accel_lane *)lw_cpu_lane_at(&search->lanes, omp_get_thread_num()))->powers, block);
-    lw_accel_factors(search->n_blocks, search->counted, search->medians, search->factors,
-                     search->variances);
+    lw_accel_factors(search->n_blocks, search->counted, search->medians, search->factors, search->variances);
 #pragma omp parallel for num_threads(search->lanes.n) schedule(dynamic, 16)
     for (int64_t block = 0; block < search->n_blocks; block++)
         for (int64_t i = 2 * search->edges[block]; i < 2 * search->edges[block + 1]; i++)
