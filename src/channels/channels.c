@@ -98,6 +98,16 @@ static void close_run(struct lw_channels *run)
 
 /* ---- the steps ----------------------------------------------------------------------------------------------------------- */
 
+/* Model the seconds of a series' spectrum, which one thread makes on a CPU. @param searching  set: those of all that follows */
+static double spectrum_seconds(const struct lw_channels *run, double *searching)
+{
+    struct lw_accel_plan none = run->request->plan;
+    none.end = none.begin;
+    const double seconds = lw_channels_ops(run)->seconds(run->setup.engine, &none);
+    *searching = lw_channels_ops(run)->seconds(run->setup.engine, &run->request->plan) - seconds;
+    return seconds;
+}
+
 /* Choose the parts of a step: between two of them there can be a checkpoint. Results do not depend on parts. Each part makes the
  * spectrum anew, in a twentieth of the time at most, and the powers around both of its ends; that is little if a part has many
  * widths of a template. With --checkpoint 0 parts are as short as they can be. */
@@ -105,10 +115,8 @@ static int64_t choose_parts(const struct lw_channels *run, int64_t ranks_of_chan
 {
     enum { WIDTHS = 1280 };
     const struct lw_accel_plan *const plan = &run->request->plan;
-    struct lw_accel_plan none = *plan;
-    none.end = none.begin;
-    const struct lw_accel_ops *const ops = lw_channels_ops(run);
-    const double spectrum = ops->seconds(run->setup.engine, &none), all = ops->seconds(run->setup.engine, plan) - spectrum;
+    double all;
+    const double spectrum = spectrum_seconds(run, &all);
     const double parts = all / (double)ranks_of_channel / fmax(run->checkpoint.every_s, 20 * spectrum);
     const int64_t least = run->checkpoint.every_s > 0 ? WIDTHS * (int64_t)plan->half_width : LW_ACCEL_CELL;
     const int64_t most = (plan->end - plan->begin) / least / ranks_of_channel;
@@ -245,6 +253,7 @@ int lw_channels_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const s
     struct lw_channels run = {0};
     const double started = lw_now();
     char messages[LW_TRAFFIC_TEXT];
+    double all;
     int rc = open_run(&run, comm, ops, options, planned->machine, err);
     if (rc)
         goto done;
@@ -259,8 +268,8 @@ int lw_channels_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const s
     planned->written_bytes = run.request->keeps_spectrum ? n_channels * plan->n_bins * 2 * (int64_t)sizeof(float) : 0;
     /* The assumed rate is that of each rank, a machine's rate that of all. */
     const double reading = (double)planned->read_bytes / run.setup.rates.read / (planned->machine ? 1 : run.n_ranks),
-                 slowness = lw_rates_slowness(&run.setup.rates, run.setup.engine),
-                 searching = steps * slowness * lw_channels_ops(&run)->seconds(run.setup.engine, plan);
+                 spectrum = spectrum_seconds(&run, &all) * lw_engine_slowness(run.setup.engine),
+                 searching = steps * (spectrum + all * lw_rates_slowness(&run.setup.rates, run.setup.engine));
     lw_planned_take(planned, &run.setup, (struct lw_run_model){.compute = searching, .read = reading});
     planned->seconds = reading > searching ? reading : searching;
     planned->serial_seconds = reading + searching;

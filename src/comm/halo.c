@@ -32,7 +32,7 @@ enum { FROM_CARRY = -1, NOWHERE = -2 };
 /* Return the channels in the input of blocks of n_channels channels. */
 static int64_t inputs(int64_t n_inputs, int64_t n_channels) { return n_inputs > 0 ? n_inputs : n_channels; }
 
-static int64_t packed_bytes(const struct lw_halo_spec *spec)
+int64_t lw_halo_round_bytes(const struct lw_halo_spec *spec)
 {
     return spec->rounds->grid.halo * inputs(spec->n_inputs, spec->rounds->group) * spec->sample_bytes;
 }
@@ -45,11 +45,11 @@ static bool needs_packing(const struct lw_halo_spec *spec)
 }
 
 /* Most requests of a round: for sending a tail to the next rank and the carry to rank 0, and receiving a halo, each in parts. */
-static int request_count(const struct lw_halo_spec *spec) { return 3 * (int)(packed_bytes(spec) / LW_MESSAGE_BYTES + 1); }
+static int request_count(const struct lw_halo_spec *spec) { return 3 * (int)(lw_halo_round_bytes(spec) / LW_MESSAGE_BYTES + 1); }
 
 int64_t lw_halo_bytes(const struct lw_halo_spec *spec)
 {
-    return packed_bytes(spec) * (needs_packing(spec) ? 3 : 1) + request_count(spec) * (int64_t)sizeof(MPI_Request) +
+    return lw_halo_round_bytes(spec) * (needs_packing(spec) ? 3 : 1) + request_count(spec) * (int64_t)sizeof(MPI_Request) +
            (int64_t)sizeof(struct lw_halo);
 }
 
@@ -81,7 +81,7 @@ int lw_halo_create(struct lw_comm *comm, const struct lw_halo_spec *spec, struct
     halo->length = spec->rounds->grid.halo;
     halo->max_requests = request_count(spec);
 
-    const int64_t bytes = packed_bytes(spec);
+    const int64_t bytes = lw_halo_round_bytes(spec);
     if (!(halo->carry = lw_alloc_array(bytes, 1, "the carry", err)) ||
         !(halo->requests = lw_alloc_array(halo->max_requests, sizeof(MPI_Request), "halo requests", err)) ||
         (needs_packing(spec) && (!(halo->outgoing = lw_alloc_array(bytes, 1, "halo messages", err)) ||

@@ -20,7 +20,8 @@ struct lw_halo_spec {
     int64_t n_inputs;                   /* channels of every block's input; 0: those of the block */
 };
 
-/** Return the host bytes that lw_halo_create allocates. */
+/** Return the bytes of the halo of a slice, and the host bytes that lw_halo_create allocates. */
+int64_t lw_halo_round_bytes(const struct lw_halo_spec *spec);
 int64_t lw_halo_bytes(const struct lw_halo_spec *spec);
 
 /** Add the messages of a round, and one to the chain if there are any: ranks send what they have read, and wait for no other. */

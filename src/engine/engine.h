@@ -179,6 +179,7 @@ struct lw_op_plan {
     int64_t unit;               /* outputs between two legal cuts, see struct lw_grid */
     int64_t channel_unit;       /* channels between two legal cuts */
     int64_t input_width;        /* values of one sample of the axis: the pixels of a row for images, else 1 */
+    int64_t parts;              /* parts of a unit of outputs, one for each thread; 0: threads share the filters */
     int64_t n_outputs;          /* outputs on the whole axis, before interpolation; 0: not known */
     struct lw_op_product products[LW_OP_PRODUCTS];
     int n_products;

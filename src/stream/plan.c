@@ -31,6 +31,10 @@ static const double seconds_per_piece = 1e-6;
  * a core's time, and up to 0.8 ms of elapsed time. */
 static const double seconds_per_round = 1e-4;
 
+/* Bytes that one thread copies in a second beside others that use the memory: halos are copied twice, to the carry and from it, or
+ * by MPI. */
+static const double copy_rate = 5e9;
+
 int64_t lw_plan_host_bytes(const struct lw_plan *plan)
 {
     const struct lw_plan_bytes *const b = &plan->bytes;
@@ -223,11 +227,12 @@ double lw_plan_serial_seconds(const struct lw_plan *plan)
     return lw_run_model_seconds(&times);
 }
 
-/* Return the parts of a piece of the axis and of channels that threads share: units of both, and where these are few, shares of 8
- * filters. The best filter is chosen among all of them, by one thread. */
+/* Return the parts of a piece of the axis and of channels that threads share: units of both, of which an image has several beside
+ * each other, and where these are few, shares of 8 filters. The best filter is chosen among all of them, by one thread. */
 static int64_t parts_of(const struct lw_plan *plan, int64_t n_outputs, int64_t n_channels)
 {
-    const int64_t shares = lw_search_products(lw_op_search(&plan->spec)) & LW_BEST ? 1 : lw_op_filters(&plan->spec) / 8;
+    const bool is_whole = lw_search_products(lw_op_search(&plan->spec)) & LW_BEST;
+    const int64_t shares = plan->op.parts > 0 ? plan->op.parts : is_whole ? 1 : lw_op_filters(&plan->spec) / 8;
     return lw_divide_up(n_outputs, lw_max64(1, plan->op.unit)) * lw_divide_up(n_channels, lw_max64(1, plan->op.channel_unit)) *
            lw_max64(1, shares);
 }
@@ -249,10 +254,9 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     };
     plan->chunk_cost = lw_reader_chunk_cost(spec->reader, &view, &reads);
     const double writes = (double)rounds->n_groups * (double)spec->job->n_outputs / (double)rounds->slice;
-    /* Some threads may be idle: a small slice has few parts, and some ranks may have no slice. Images have enough parts, because
-     * their rows are cut into tiles. */
-    const int64_t threads = lw_max64(1, spec->engine->n_workers), parts = parts_of(plan, rounds->slice, rounds->group);
-    const double share = plan->op.input_width > 1 ? 1 : busy_share(parts, threads);
+    /* Some threads may be idle: a small slice has few parts, and some ranks may have no slice. */
+    const int64_t threads = lw_max64(1, spec->engine->n_workers);
+    const double share = busy_share(parts_of(plan, rounds->slice, rounds->group), threads);
     plan->compute_seconds = plan->busy_seconds * (rounds->n_ranks / (share * reads.n_ranks));
     /* Each rank prepares the filters that it holds, group after group. */
     const int64_t sharing = rounds->split == LW_SPLIT_FILTERS ? rounds->n_ranks : 1;
@@ -267,11 +271,9 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     struct lw_traffic traffic = {0};
     lw_loop_round_traffic(plan, spec->job, rounds->n_rounds > 1, &traffic);     /* the second has a carry */
     plan->round_seconds = (double)rounds->n_rounds * (seconds_per_round + (double)traffic.chain * rates.latency);
-    if (rates.network > 0 && shares_axis) {
-        const struct lw_halo_spec halo = lw_plan_halo(plan, spec->job);
-        const double width = (double)(halo.n_inputs > 0 ? halo.n_inputs : rounds->group) * (double)halo.sample_bytes;
-        plan->halo_seconds = (double)rounds->n_rounds * (double)rounds->grid.halo * width / rates.network;
-    }
+    const struct lw_halo_spec halo = lw_plan_halo(plan, spec->job);
+    const double bytes = (double)rounds->n_rounds * (double)lw_halo_round_bytes(&halo);
+    plan->halo_seconds = bytes * (2 / copy_rate + (rates.network > 0 && shares_axis ? 1 / rates.network : 0));
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
 }
 
@@ -285,13 +287,17 @@ static int64_t wanted_rounds(const struct lw_plan_spec *spec, const struct lw_pl
 }
 
 /* Return the bytes that a slot shall have. A block of sums goes to a device with all samples that its delays reach: slices shall
- * have several times as many of their own. */
-static int64_t wanted_bytes(const struct lw_plan_spec *spec, int64_t sample_bytes)
+ * have several times as many of their own. Images shall have a part for each thread, and slices longer than their halos. */
+static int64_t wanted_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan, int64_t sample_bytes)
 {
-    enum { TIMES = 4 };
+    enum { TIMES = 4, MOST = 8 };
     const struct lw_shifts *const sums = lw_op_sums(&spec->job->op);
     const int64_t reach = sums && spec->engine->device_bytes > 0 ? sums->before + sums->after : 0;
-    return lw_max64(wanted_slot_bytes, TIMES * reach * sample_bytes);
+    const int64_t threads = lw_comm_max(spec->comm, spec->engine->n_workers);
+    const int64_t units = plan->op.parts > 0 ? lw_divide_up(threads, parts_of(plan, 1, spec->job->op.n_channels)) : 0;
+    const int64_t rows = plan->op.input_width > 1 ? lw_max64(units * plan->op.unit, TIMES * plan->op.halo) : 0;
+    return lw_max64(lw_max64(wanted_slot_bytes, TIMES * reach * sample_bytes),
+                    lw_min64(rows * sample_bytes, MOST * wanted_slot_bytes));
 }
 
 /* Halve the slots until they fit the memory limits; return whether they do.
@@ -303,7 +309,7 @@ static bool fit_slots(const struct lw_plan_spec *spec, struct lw_plan *plan, con
     const int64_t each = job->op.n_channels * sample_slot_bytes(job, &plan->op), all = job->n_outputs * each;
     const int64_t even = lw_max64(all / lw_comm_size(spec->comm) / wanted_rounds(spec, plan), least_slot_bytes);
 
-    for (int64_t slot_bytes = lw_min64(even, wanted_bytes(spec, each)); slot_bytes >= least; slot_bytes /= 2) {
+    for (int64_t slot_bytes = lw_min64(even, wanted_bytes(spec, plan, each)); slot_bytes >= least; slot_bytes /= 2) {
         plan->rounds = rounds_of_size(spec, plan, grid, split, slot_bytes, group);
         count_bytes(spec, plan);
         if (lw_plan_host_bytes(plan) <= plan->limits.host &&
@@ -489,8 +495,7 @@ int lw_plan_model(struct lw_comm *comm, const struct lw_job *job, const struct l
     if (rc)
         return rc;
     const int64_t own = lw_choice_workers(comm, engine), workers = lw_comm_sum(comm, own);
-    const int64_t parts = parts_of(&plan, job->n_outputs, job->op.n_channels);
-    const double share = plan.op.input_width > 1 ? 1 : busy_share(parts, workers);
+    const double share = busy_share(parts_of(&plan, job->n_outputs, job->op.n_channels), workers);
     *model = (struct lw_run_model){
         .prepare = plan.op.seconds_to_prepare * lw_engine_slowness(engine) / (double)own,
         .compute = count_values(job, &plan) * plan.op.seconds_per_output * lw_rates_slowness(rates, engine) /

@@ -327,6 +327,7 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
         .halo = shape.kernel_rows - 1, .unit = lw_cpu_shape2d_has_fft(&shape) ? shape.hop_rows * shape.pair_rows : 1,
         .channel_unit = 1, .input_width = spec->conv2d.columns, .n_outputs = spec->n_outputs,
         .segment = lw_cpu_shape2d_has_fft(&shape) ? (int)shape.columns : 0,
+        .parts = shape.method == LW_CPU_CONV2D_PADDED ? LW_CPU_PADDED_TASKS : lw_divide_up(shape.n_across, shape.pair_columns),
         .seconds_per_output = 1e-9 * shape.cost / shape.n_kernels,
     };
     lw_op_conv2d_products(spec, plan);
