@@ -44,9 +44,9 @@ static void describe(struct lw_channels *run)
 }
 
 static int open_run(struct lw_channels *run, struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                    const struct lw_machine *machine, struct lw_error *err)
+                    const struct lw_planned *planned, struct lw_error *err)
 {
-    const struct lw_setup_way way = {.model = model_run, .machine = machine};
+    const struct lw_setup_way way = {.model = model_run, .planned = planned};
     int rc = lw_setup_open(comm, ops, options, &way, &run->setup, err);
     if (rc || (rc = lw_comm_agree(comm, check_engine(run->setup.engine, err), err)))
         return rc;
@@ -254,7 +254,7 @@ int lw_channels_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const s
     const double started = lw_now();
     char messages[LW_TRAFFIC_TEXT];
     double all;
-    int rc = open_run(&run, comm, ops, options, planned->machine, err);
+    int rc = open_run(&run, comm, ops, options, planned, err);
     if (rc)
         goto done;
     const struct lw_accel_plan *const plan = &run.request->plan;

@@ -16,15 +16,16 @@ struct scaling {
     struct lw_comm *comm;
     const struct lw_job_ops *ops;
     const struct lw_options *options;
+    struct lw_reader *reader;       /* reader of the input, which the first plan opens */
     double first;                   /* node-seconds of the fewest nodes that are enough; 0: none are yet */
     int64_t most_good;              /* most nodes with GOOD_EFFICIENCY; 0: none */
 };
 
 /* Plan without printing or logging anything. */
-static int plan_quietly(const struct scaling *scaling, const struct lw_machine *machine, struct lw_planned *planned,
+static int plan_quietly(struct scaling *scaling, const struct lw_machine *machine, struct lw_planned *planned,
                         struct lw_error *err)
 {
-    *planned = (struct lw_planned){.machine = machine};
+    *planned = (struct lw_planned){.machine = machine, .reader = &scaling->reader};
     lw_log_hush(true);
     const int rc = lw_run_plan(scaling->comm, scaling->ops, scaling->options, planned, err);
     lw_log_hush(false);
@@ -66,7 +67,7 @@ static int print_table(struct scaling *scaling, const struct lw_machine *machine
 }
 
 /* Print the rate of files below which GPUs do not pay: reading and writing then take as long as the CPUs compute. */
-static int print_least_rate(const struct scaling *scaling, const struct lw_machine *machine, struct lw_error *err)
+static int print_least_rate(struct scaling *scaling, const struct lw_machine *machine, struct lw_error *err)
 {
     struct lw_machine cpus = *machine;
     struct lw_planned planned;
@@ -94,7 +95,7 @@ int lw_plan_machine(struct lw_comm *comm, const struct lw_job_ops *ops, const st
                     const struct lw_machine *machine, const char *jobfile, struct lw_error *err)
 {
     struct scaling scaling = {.comm = comm, .ops = ops, .options = options};
-    struct lw_planned planned = {.prints = true, .machine = machine};
+    struct lw_planned planned = {.prints = true, .machine = machine, .reader = &scaling.reader};
     lw_machine_imagine(machine);
     int rc = lw_run_plan(comm, ops, options, &planned, err);
     if (rc == LW_OK)
@@ -102,5 +103,6 @@ int lw_plan_machine(struct lw_comm *comm, const struct lw_job_ops *ops, const st
     rc = rc ? rc : print_table(&scaling, machine, err);
     rc = rc || !machine->gpu ? rc : print_least_rate(&scaling, machine, err);
     lw_machine_imagine(NULL);
+    lw_reader_close(scaling.reader);
     return rc;
 }

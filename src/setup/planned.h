@@ -7,6 +7,7 @@
 struct lw_planned {
     bool prints;                        /* set by the caller: true on rank 0 if the plan is also printed on standard output */
     const struct lw_machine *machine;   /* set by the caller: the machine to plan for; NULL: the ranks that are here */
+    struct lw_reader **reader;          /* set by the caller: reader of several plans, opened by the first; NULL: of one */
     struct lw_run_model times;          /* modelled times of the run, `start` included */
     bool has_device;                    /* devices compute */
     bool is_sparse;                     /* the run is sparse: written_bytes is an upper bound, and `seconds` counts reading alone */

@@ -12,6 +12,7 @@
 #include "job/hints.h"
 #include "setup/choice.h"
 #include "setup/devices.h"
+#include "setup/planned.h"
 #include "setup/report.h"
 
 #include <assert.h>
@@ -181,8 +182,13 @@ static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *
     struct lw_job *const job = &setup->job;
     struct lw_reader_request request;
     int rc;
+    setup->reader = setup->kept ? *setup->kept : NULL;
     if ((rc = lw_setup_request(job->ops, setup->options, &request, err)) ||
-        (rc = lw_reader_open_all(setup->comm, &request, &setup->reader, err)) || (rc = open_pool(setup, err)))
+        (rc = setup->reader ? LW_OK : lw_reader_open_all(setup->comm, &request, &setup->reader, err)))
+        return rc;
+    if (setup->kept)
+        *setup->kept = setup->reader;
+    if ((rc = open_pool(setup, err)))
         return rc;
     rc = job->ops->prepare(setup->options, setup->comm, setup->pool, lw_reader_info(setup->reader), job, err);
     rc = rc ? rc : choose_sums(setup, err);
@@ -245,18 +251,19 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
 {
     static const struct lw_setup_way no_way;
     way = way ? way : &no_way;
-    *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}, .machine = way->machine,
-                               .rates = lw_machine_rates(way->machine)};
+    const struct lw_machine *const machine = way->planned ? way->planned->machine : NULL;
+    *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}, .machine = machine,
+                               .kept = way->planned ? way->planned->reader : NULL, .rates = lw_machine_rates(machine)};
     lw_formats_start();         /* sets environment variables, so it must precede the engine's warm-up */
     setup->given_cores = lw_proc_cores();
-    if (!way->machine)
+    if (!machine)
         begin_engine(setup);
     else
         lw_memory_imagine(0);       /* what opening reads, such as a bank of filters, must fit this process */
     int rc = open_files(setup, way->open_more, err);
-    lw_memory_imagine(way->machine ? way->machine->memory : 0);
+    lw_memory_imagine(machine ? machine->memory : 0);
     lw_timeline_end(LW_START_OPENING);
-    if (rc == LW_OK && way->machine)
+    if (rc == LW_OK && machine)
         rc = move_to_machine(setup, err);
     if (rc)
         return rc;
@@ -282,7 +289,8 @@ void lw_setup_close(struct lw_setup *setup)
         setup->job.ops->release(&setup->job);
     lw_engine_destroy(setup->engine);
     lw_reader_close(setup->map);
-    lw_reader_close(setup->reader);
+    if (!setup->kept)
+        lw_reader_close(setup->reader);
     lw_pool_destroy(setup->pool);
     lw_comm_forget(setup->model);
 }

@@ -12,6 +12,7 @@
 #include "setup/machine.h"
 
 struct lw_mask;
+struct lw_planned;
 
 /* Choices of --resume, in their order. */
 enum lw_resume { LW_RESUME_AUTO, LW_RESUME_NEVER, LW_RESUME_REQUIRE };
@@ -65,7 +66,8 @@ struct lw_setup {
     struct lw_rates rates;              /* rates for the plan */
     const struct lw_options *options;   /* borrowed */
     struct lw_pool *pool;               /* owned; I/O threads; NULL with --io collective */
-    struct lw_reader *reader;           /* owned; reader of the input; uses `pool` */
+    struct lw_reader *reader;           /* owned, unless it is `kept`; reader of the input; uses `pool` */
+    struct lw_reader **kept;            /* borrowed; where the reader is left for the next plan; NULL: nowhere */
     struct lw_reader *map;              /* owned; reader of the map of weights, opened by stream.c; NULL: none */
     struct lw_mask *mask;               /* mask of a streamed run, opened and closed by stream.c; NULL: none */
     const struct lw_engine_type *engine_type;
@@ -91,7 +93,7 @@ struct lw_setup_way {
     int (*open_more)(struct lw_setup *setup, struct lw_error *err);     /* open what the run needs beside the input (a mask), once
                                                                            the job is prepared; collective; NULL: nothing */
     lw_run_model_fn *model;             /* model the run, for --engine auto */
-    const struct lw_machine *machine;   /* plan for this machine alone; NULL: for the ranks that are here */
+    const struct lw_planned *planned;   /* plan for its machine alone, with its reader; NULL: for the ranks that are here */
 };
 
 /** Write the engine's name and its instruction set or GPU architecture, which the bits of results depend on. */

@@ -101,9 +101,9 @@ static int probe(struct lw_sparse *run, struct lw_comm *comm, struct lw_error *e
 }
 
 static int open_run(struct lw_sparse *run, struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                    const struct lw_machine *machine, struct lw_error *err)
+                    const struct lw_planned *planned, struct lw_error *err)
 {
-    const struct lw_setup_way way = {.model = model_run, .machine = machine};
+    const struct lw_setup_way way = {.model = model_run, .planned = planned};
     int rc;
     if ((rc = lw_setup_open(comm, ops, options, &way, &run->setup, err)) || (rc = lw_sparse_locate(run, err)) ||
         (rc = lw_comm_agree(run->setup.comm, make_plan(run, err), err)) || (rc = lw_sparse_find_pace(run, err)))
@@ -314,7 +314,7 @@ int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
 {
     struct lw_sparse run = {0};
     const double started = lw_now();
-    int rc = open_run(&run, comm, ops, options, planned->machine, err);
+    int rc = open_run(&run, comm, ops, options, planned, err);
     if (rc)
         goto done;
     planned->is_sparse = true;

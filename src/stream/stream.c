@@ -313,7 +313,7 @@ int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
     struct stream run = {0};
     struct lw_setup_way way = streamed_way;
     int rc;
-    way.machine = planned->machine;
+    way.planned = planned;
     if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
         (rc = lw_setup_open(comm, ops, options, &way, &run.setup, err)) ||
         (rc = lw_plan_make_for(&run.setup, &run.plan, err)))
