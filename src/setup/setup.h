@@ -26,6 +26,9 @@ enum lw_resume { LW_RESUME_AUTO, LW_RESUME_NEVER, LW_RESUME_REQUIRE };
 /* Host bytes that MPI takes of a rank for each rank of the run: measured on one node (tests/bench/results/scaling.md). */
 #define LW_PEER_BYTES ((int64_t)52 << 10)
 
+/* Host bytes that a device's driver and context take of a rank: measured on an H200 (tests/bench/results/scale/messages.md). */
+#define LW_DEVICE_BASE_BYTES ((int64_t)103 << 20)
+
 /* Memory that each rank of a run may use, in bytes, the same on every rank. */
 struct lw_limits {
     int64_t base;               /* resident memory after MPI, engine and files have started, of the rank with the most */

@@ -2,8 +2,10 @@
  * and is justified: the smallest legal round exceeds it. More memory never gives smaller rounds, and the limit affects only the
  * rounds. */
 #include "../check.h"
+#include "io/read/state.h"
 #include "io/write/writer.h"
 #include "setup/choice.h"
+#include "setup/planned.h"
 #include "stream/plan.h"
 
 #include <inttypes.h>
@@ -167,7 +169,28 @@ static void check_groups(struct lw_comm *comm, const struct lw_reader *reader)
         const int64_t held = plan.rounds.held;
         CHECK(held >= more / FILTER_BYTES / 2 && lw_plan_host_bytes(&plan) <= spec.limits.host,
               "%" PRId64 " filters are held in %" PRId64 " bytes beside the smallest round", held, more);
+        const double seconds = (double)(plan.input_bytes * ((64 + held - 1) / held)) / 1e9;
+        CHECK(fabs(plan.read_seconds - seconds) < 1e-9 * seconds, "reading takes %g s, for each group of %" PRId64 " filters %g s",
+              plan.read_seconds, held, seconds);
     }
+}
+
+/* The start is the launcher's, half of a device's, 0.14 s for each further device of a node, and 0.3 ms for each further file, which
+ * the ranks share. */
+static void check_start(struct lw_comm *comm)
+{
+    const struct lw_engine_type cpu = {.name = "fake"}, device = {.name = "fake", .start_seconds = 0.8};
+    const struct lw_machine machine = {.start = 2};
+    struct lw_reader reader = {.info.n_files = 1001};
+    struct lw_comm *model;
+    struct lw_error err = {0};
+    CHECK(lw_comm_model(comm, 8, 4, &model, &err) == LW_OK, "%s", err.message);
+    struct lw_setup setup = {.comm = model, .engine_type = &cpu, .reader = &reader, .machine = &machine};
+    CHECK(fabs(lw_planned_start(&setup) - 2.0375) < 1e-9, "1001 files on 8 ranks: the start takes %g s", lw_planned_start(&setup));
+    reader.info.n_files = 1;
+    setup.engine_type = &device;
+    CHECK(fabs(lw_planned_start(&setup) - 2.82) < 1e-9, "4 devices a node: the start takes %g s", lw_planned_start(&setup));
+    lw_comm_forget(model);
 }
 
 static void check_shapes(struct lw_comm *comm, const struct lw_reader *reader)
@@ -216,6 +239,7 @@ int main(int argc, char **argv)
     check_seconds(comm, reader);
     check_groups(comm, reader);
     check_model(comm);
+    check_start(comm);
     lw_reader_close(reader);
     if (lw_comm_rank(comm) == 0)
         remove(file);
