@@ -278,7 +278,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     lw_limits_find(setup->comm, setup->engine, lw_options_int(setup->options, "memory"),
                    lw_options_int(setup->options, "gpu-memory"), &setup->limits);
     if (setup->machine)
-        setup->limits.base += lw_comm_size(setup->comm) * LW_PEER_BYTES + (setup->engine->device_bytes > 0 ? LW_DEVICE_BASE_BYTES : 0);
+        setup->limits.base += lw_comm_size(setup->comm) * LW_PEER_BYTES + (setup->engine->device_bytes ? LW_DEVICE_BASE_BYTES : 0);
     lw_timeline_end(LW_START_ENGINE);
     return LW_OK;
 }
