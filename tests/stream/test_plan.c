@@ -175,8 +175,8 @@ static void check_groups(struct lw_comm *comm, const struct lw_reader *reader)
     }
 }
 
-/* The start is the launcher's, half of a device's, 0.14 s for each further device of a node, and 0.3 ms for each further file, which
- * the ranks share. */
+/* The start is the launcher's, half of a device's, 0.14 s for each further device of a node, and 0.3 ms for each further file.
+ * The ranks share the files. */
 static void check_start(struct lw_comm *comm)
 {
     const struct lw_engine_type cpu = {.name = "fake"}, device = {.name = "fake", .start_seconds = 0.8};
