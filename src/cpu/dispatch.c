@@ -12,7 +12,7 @@ struct choice {
 #define CHOICE(isa, name) {#isa, name, &lw_kernels_single_##isa, &lw_kernels_double_##isa}
 #define DECLARE(isa) extern const struct lw_cpu_kernels lw_kernels_single_##isa, lw_kernels_double_##isa
 
-#ifdef __x86_64__
+#if defined __x86_64__ && !defined LW_CPU_GENERIC_ONLY
 DECLARE(avx512);
 DECLARE(avx2);
 DECLARE(generic);

@@ -15,7 +15,8 @@ import sys
 import tempfile
 import warnings
 
-from tested import as_arguments, beyond, check, data_path, finish, from_halves, lapwing, noise, random, read_products
+from tested import (ALL, as_arguments, beyond, check, data_path, finish, from_halves, lapwing, noise, numbers_of_ranks, random,
+                    read_products)
 
 import h5py
 import numpy as np
@@ -27,7 +28,7 @@ except ImportError:
     convolve = None
 
 BOUNDARIES = "zero", "constant=7.5", "edge", "wrap", "reflect"
-ranks = itertools.cycle([1, 2, 3, 4])
+ranks = numbers_of_ranks(1, 2, 3, 4)
 noise_bank = noise((5, 13, 11), "f4")
 
 
@@ -107,11 +108,11 @@ def try_one(work, name, x, h, **options):
 
 
 def options_and_shapes(work):
-    x = noise((61, 47), "f4")
+    x, kinds = noise((61, 47), "f4"), itertools.cycle([[{}], [{"mode": "full", "correlate": True}]])
     for kernel, boundary in itertools.product([(1, 1), (5, 4), (8, 31), (70, 9), (90, 80)], BOUNDARIES):
         h = noise(kernel, "f8")
-        try_one(work, "shapes", x, h, boundary=boundary)
-        try_one(work, "shapes", x, h, boundary=boundary, mode="full", correlate=True)
+        for options in ({}, {"mode": "full", "correlate": True}) if ALL else next(kinds):
+            try_one(work, "shapes", x, h, boundary=boundary, **options)
     for mode in ("full", "same", "valid"):
         for algorithm in ("direct", "tiles", "full", "auto"):
             try_one(work, "modes", x, noise((12, 17), "f4"), mode=mode, algorithm=algorithm)
@@ -195,8 +196,8 @@ def same_bits(work):
     for algorithm, h in (("tiles", noise((40, 31), "f4")), ("full", noise((40, 31), "f4")), ("direct", noise((9, 8), "f4")),
                          ("separable", np.outer(np.hanning(41), np.hanning(33))), ("auto", noise((150, 20), "f4"))):
         first = None
-        for n_ranks, extra in ((1, {}), (2, {"threads": 3}), (3, {"split": "axis"}), (4, {"split": "axis", "threads": 1}),
-                               (3, {"split": "channels"}), (4, {"split": "axis", "decimate": 7})):
+        for n_ranks, extra in ((1, {}), (2, {"threads": 3, "split": "channels"}), (4, {"split": "axis", "threads": 1}),
+                               (3, {"split": "axis", "decimate": 7})):
             result = run(work, "bits", x, h, n_ranks=n_ranks, algorithm=algorithm, boundary="wrap", **extra)
             if result is None:
                 continue

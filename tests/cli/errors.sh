@@ -1,5 +1,5 @@
 #!/bin/sh
-# Errors of files and data: the documented exit code and one message with the value and the remedy, on one rank and on three. No
+# Errors of files and data: the documented exit code and one message with the value and the remedy, on one rank and, some, on three. No
 # run hangs or leaves a file under the output's name.
 . "$(dirname "$0")/check.sh"
 

@@ -8,12 +8,11 @@ are in double precision. Responses are computed on a much finer grid than the pr
 bands by direct sums. Attenuations agree to 0.03 dB and ripples to 3%, since the program interpolates between its points. `ols`
 computes in double precision here."""
 
-import itertools
 import os
 import re
 import tempfile
 
-from tested import check, convolve, finish, lapwing
+from tested import check, convolve, finish, lapwing, numbers_of_ranks
 
 import h5py
 import numpy as np
@@ -24,7 +23,7 @@ except ImportError:
     print("without scipy: compared with numpy alone")
     signal = None
 
-ranks = itertools.cycle([1, 2, 3])
+ranks = numbers_of_ranks(1, 2, 3)
 random = np.random.default_rng(3)
 
 

@@ -8,16 +8,15 @@ most 5e-8 log2(2N) rms(x) |h| in single precision and 1e-16 log2(2N) rms(x) |h| 
 the case does not set it. Integer results may differ by one where rounding differs, and only in few places. Results of float16
 lose another 2^-11 of each number; numpy gives the same for all float16 numbers and for numbers between them."""
 
-import itertools
 import os
 import tempfile
 
-from tested import as_arguments, check, convolve, finish, from_halves, lapwing, noise
+from tested import as_arguments, check, convolve, finish, from_halves, lapwing, noise, numbers_of_ranks
 
 import h5py
 import numpy as np
 
-ranks = itertools.cycle([1, 2, 3, 4])
+ranks = numbers_of_ranks(1, 2, 3, 4)
 
 
 def expected(x, filters, axis, mode, boundary, correlate):

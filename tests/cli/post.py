@@ -9,20 +9,19 @@ rms(x) |h| (1e-16 in double), N = 65536:
     amplitude       1.1 e
     power           2 |y| e and the rounding of the result
     derivative      e with the derivative's filter h * [1/2, 0, -1/2] in place of h; after interpolation 1.7 e
-Single precision adds 6e-8 of the result for its rounding. Every result must have the same bits on 1 to 4 ranks, with the axis or
-the channels split, and with the least possible memory."""
+Single precision adds 6e-8 of the result for its rounding. Results must have the same bits on 1 to 4 ranks, with the axis or the
+channels split, and with the least possible memory (LW_TEST_ALL: every result; otherwise some)."""
 
 import itertools
 import os
 import re
 import tempfile
 
-from tested import as_arguments, check, convolve, finish, lapwing
+from tested import as_arguments, check, convolve, finish, further_cuts, lapwing
 
 import h5py
 import numpy as np
 
-ranks = itertools.cycle([1, 2, 3, 4])
 random = np.random.default_rng(2)
 
 
@@ -102,8 +101,7 @@ def least_memory(work, n_ranks, options):
 
 
 def same_bits(work, name, found, options, thorough):
-    ways = itertools.product((2, 3, 4), ("axis", "channels")) if thorough else [(next(ranks), "axis")]
-    for n_ranks, split in ways:
+    for n_ranks, split in further_cuts(thorough, list(itertools.product((2, 3, 4), ("axis", "channels")))):
         way = {"split": split, "threads": 1 + n_ranks % 2}
         tight = f"{least_memory(work, n_ranks, {**options, **way})}M" if thorough and n_ranks < 4 else "1G"
         other, _, _ = run(work, n_ranks, {**options, **way, "memory": tight})

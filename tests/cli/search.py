@@ -10,8 +10,8 @@ the rms error of the filtered series (see post.py), since single outputs are com
 
 LW_SEARCH_PART names a single function to run, LW_SEARCH_OPTIONS further options of every run.
 
-Every table must be the same, bit by bit, on 1 to 8 ranks, with the axis or the channels split. So must it be with the least
-possible memory, and with thresholds so low that blocks are searched in parts."""
+Every table must be the same, bit by bit, on 1 to 8 ranks, with the axis or the channels split (LW_TEST_ALL: each table; otherwise
+some). So must it be with the least possible memory, and with thresholds so low that blocks are searched in parts."""
 
 import bisect
 import itertools
@@ -19,13 +19,13 @@ import os
 import re
 import tempfile
 
-from tested import (as_arguments, check, clipped, convolve, data_path, finish, lapwing, needed_memory, noise, quiet_threshold, random,
-                    read_products, same)
+from tested import (as_arguments, check, clipped, convolve, data_path, finish, further_cuts, lapwing, needed_memory, noise,
+                    numbers_of_ranks, quiet_threshold, random, read_products, same)
 
 import h5py
 import numpy as np
 
-ranks = itertools.cycle([1, 2, 3, 4, 5, 8])
+ranks = numbers_of_ranks(1, 2, 3, 4, 5, 8)
 
 
 # ---- the oracle -------------------------------------------------------------------------------------------------------------
@@ -138,8 +138,7 @@ def least_memory(work, n_ranks, options):
 
 
 def every_cut(work, name, found, options, axis, thorough):
-    ways = itertools.product((2, 3, 5, 8), ("axis", "channels")) if thorough else [(next(ranks), "axis")]
-    for n_ranks, split in ways:
+    for n_ranks, split in further_cuts(thorough, list(itertools.product((2, 3, 5, 8), ("axis", "channels")))):
         way = {"split": split, "threads": 1 + n_ranks % 2}
         tight = least_memory(work, n_ranks, {**options, **way}) if thorough and n_ranks < 4 else "1G"
         other = run(work, n_ranks, {**options, **way, "memory": tight}, axis)

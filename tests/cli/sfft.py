@@ -72,7 +72,7 @@ def shapes(work):
             file["fast"], file["slow"], file["one"] = stored, stored.T.copy(), stored[0]
             file["fast"].attrs["sample_rate_hz"] = 4096.0
         first = None
-        for dataset, axis, all_ranks in (("fast", 1, (1, 2, 3, 4)), ("slow", 0, (1, 3))):
+        for dataset, axis, all_ranks in (("fast", 1, (1, 2, 4)), ("slow", 0, (3,))):
             for ranks in all_ranks:
                 rows, about, channels = run(ranks, f"{name}:/{dataset}", os.path.join(work, "y.h5"), "--axis", str(axis),
                                             "--sparsity", str(k), "--precision", "double", "--engine", "cpu")
@@ -204,7 +204,7 @@ def memory(work):
     for ranks in (1, 3):
         said = lapwing(ranks, "sfft", "--input", *base[:1], "--output", output, "--overwrite", *base[2:], "--memory", "1M", code=78).stderr
         least = float(re.search(r"needs ([\d.]+) MiB of memory", said).group(1))
-        for more in range(0, 2000, 250):
+        for more in range(0, 2000, 500):
             done = subprocess.run([*([MPIEXEC, "-np", str(ranks)] if ranks > 1 else []), LAPWING, "sfft", "--input", base[0], "--output",
                                    output, "--overwrite", *base[2:], "--memory", f"{int(1024 * least) + more}k"],
                                   capture_output=True, text=True, timeout=100, check=False)

@@ -14,12 +14,13 @@ import os
 import re
 import tempfile
 
-from tested import as_arguments, beyond, check, clipped, finish, lapwing, needed_memory, noise, quiet_threshold, read_products, same
+from tested import (as_arguments, beyond, check, clipped, finish, further_cuts, lapwing, needed_memory, noise, numbers_of_ranks,
+                    quiet_threshold, read_products, same)
 
 import h5py
 import numpy as np
 
-ranks = itertools.cycle([1, 2, 3, 4, 5])
+ranks = numbers_of_ranks(1, 2, 3, 4, 5)
 
 
 # ---- the oracle -------------------------------------------------------------------------------------------------------------
@@ -110,8 +111,7 @@ def run(work, n_ranks, options, expect=0):
 
 
 def every_cut(work, name, found, options, thorough):
-    ways = itertools.product((2, 3, 5), ("axis", "channels")) if thorough else [(next(ranks), "axis")]
-    for n_ranks, split in ways:
+    for n_ranks, split in further_cuts(thorough, list(itertools.product((2, 3, 5), ("axis", "channels")))):
         way = {**options, "split": split, "threads": 1 + n_ranks % 2}
         tight = needed_memory(run(work, n_ranks, {**way, "memory": "1M"}, expect=78)) if thorough else "1G"
         other = run(work, n_ranks, {**way, "memory": tight})

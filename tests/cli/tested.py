@@ -1,6 +1,7 @@
 """Shared functions of the tests in Python: their requirements, counted checks, the program on several ranks, a signal beyond its
 ends. A test is called as TEST LAPWING MPIEXEC [FOLDER with real data]."""
 
+import itertools
 import math
 import os
 import re
@@ -11,7 +12,9 @@ import h5py     # noqa: F401  (whoever imports this module may rely on it)
 import numpy as np
 
 LAPWING, MPIEXEC = sys.argv[1:3]
+ALL = bool(os.environ.get("LW_TEST_ALL"))       # also the cases that take paths of others (tests/README.md)
 random = np.random.default_rng(1)
+cuts = itertools.cycle([1, 2, 3, 4, 5, 8] if ALL else [3, 0, 2, 0, 0])      # 0: none
 n_checks = n_failed = 0
 
 
@@ -61,6 +64,20 @@ def as_typed(words):
             at += typed[at] == owner
             typed[at] = ",".join([typed[at], *those])
     return typed, environment
+
+
+def numbers_of_ranks(*numbers):
+    """Numbers of ranks by turns: these with LW_TEST_ALL, and otherwise mostly one, since to start ranks takes most of a test's time."""
+    return itertools.cycle(numbers if ALL else (1, 1, 2, 1, 3))
+
+
+def further_cuts(thorough, ways):
+    """Ways to cut a job's work, (ranks, split), by which the result must be the same; without LW_TEST_ALL some of them.
+    @param thorough whether that is tried in all ways, or by one number of ranks"""
+    if thorough:
+        return ways if ALL else ways[1::3]
+    number = next(cuts)
+    return [(number, "axis")] if number else []
 
 
 def lapwing(ranks, *arguments, code=0):

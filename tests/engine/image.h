@@ -91,9 +91,10 @@ struct image_truth image_truth(const struct image_data *data, int kernel, int64_
 void image_check(const struct image_data *data, const struct image_result *result, const char *what);
 
 /** Tests of a search of images (signal/search.h): against the definition on the image that the engine delivers, and with the same
- * result for all cuts. */
-void image_test_neighbourhoods(struct lw_engine *engine);
-void image_test_peaks(struct lw_engine *engine);
+ * result for all cuts.
+ * @param every one in so many cases is tried, here and below */
+void image_test_neighbourhoods(struct lw_engine *engine, int every);
+void image_test_peaks(struct lw_engine *engine, int every);
 
 /** Tests of banks of kernels and of the best of them, of backgrounds, and of weights. What the engine refuses is left out. */
 void image_test_banks(struct lw_engine *engine, int every);

@@ -309,6 +309,8 @@ static void check_crossings(const struct image_data *data, const struct image_re
     CHECK(worst < 2e-5, "%s: %s: an error of the flux is wrong by %g", image_text(t, text), found->plan.text, worst);
 }
 
+static int n_cuts;      /* ways to cut a searched image */
+
 /* Search whole and in blocks; the bits of the outputs must be the same, too. */
 static int64_t try_search(const struct image *image, bool spoils)
 {
@@ -321,7 +323,7 @@ static int64_t try_search(const struct image *image, bool spoils)
     struct image_data plainly = data;
     plainly.image.search = (struct lw_search){.products = LW_FILTERED};
     const bool has_rows = image->algorithm == LW_CONV2D_ALGORITHM_DIRECT || image->algorithm == LW_CONV2D_ALGORITHM_SEPARABLE;
-    for (int64_t units = 0; !is_refused(&data) && units < 3; units++) {
+    for (int64_t units = 0; !is_refused(&data) && units < n_cuts; units++) {
         struct image_result result = {0};
         if (units == 0 && !image_run(engine, &plainly, 0, &whole))
             break;
@@ -368,8 +370,9 @@ static void test_search(int every)
 }
 
 /* Products of a bank on an image so large that an engine may search outputs while it makes them: peaks alone, peaks and best. */
-static void test_large_search(void)
+static void test_large_search(int every)
 {
+    n_cuts = every > 2 ? 1 : 3;
     for (unsigned products = LW_PEAKS; products <= (LW_PEAKS | LW_BEST); products += LW_BEST) {
         struct image t = plain;
         t.n_kernels = 4;
@@ -378,6 +381,7 @@ static void test_large_search(void)
         t.search = (struct lw_search){.products = products, .threshold = 1.6, .cluster = 3, .sign = LW_SIGN_POSITIVE};
         try_search(&t, true);
     }
+    n_cuts = 3;
 }
 
 /* Nearly all pixels cross: the tables are too small. */
@@ -400,12 +404,13 @@ static void test_again(void)
 void image_test_banks(struct lw_engine *tested, int every)
 {
     engine = tested;
+    n_cuts = 3;
     test_banks(every);
     test_backgrounds();
     test_weights(every);
     test_weighted_types();
     test_stars();
     test_search(every);
-    test_large_search();
+    test_large_search(every);
     test_again();
 }

@@ -65,7 +65,7 @@ def make_input(name):
 def tables(work, name):
     """The same rows on any number of ranks, for one channel and for several, in any layout; the columns fit together."""
     output = os.path.join(work, "y.h5")
-    for channels, all_ranks in (("1", (1, 2, 4, 8)), ("0:3", (1, 2, 5)), ("0:5", (1, 2, 3, 4, 7))):
+    for channels, all_ranks in (("1", (1, 4)), ("0:3", (1, 2)), ("0:5", (1, 3, 7))):
         first = None
         for ranks in all_ranks:
             rows, about = search(ranks, f"{name}:/fast", output, "--axis", "1", "--channels", channels)
