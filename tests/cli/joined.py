@@ -80,8 +80,8 @@ def same(ranks, kind, storage, more=()):
 
 
 chunks = dict(chunks=(130, 3), maxshape=(None, CHANNELS), compression="gzip", shuffle=True)
-for case in (("int16", {}), ("int16", dict(layout="fast")), ("float", {}), ("one", {}), ("int16", chunks)):
-    same(3, *case)
+for case in ((3, "int16", {}), (2, "int16", dict(layout="fast")), (1, "float", {}), (2, "one", {}), (3, "int16", chunks)):
+    same(*case)
 same(1, "int16", {}, ("--io", "collective"))
 same(2, "int16", chunks, ("--io", "collective"))
 for kind in ("swapped", "int32", "complex"):

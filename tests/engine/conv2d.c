@@ -505,11 +505,12 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
         return 1;
     }
     every = divisor > 1 ? 2 : 1;
+    const int share = divisor > 1 ? 3 : 1;      /* one in so many cases of the longer tests */
     test_small_images();
     test_origins();
     test_constant();
     test_not_finite();
-    image_test_neighbourhoods(engine, divisor >= 10 ? 3 : 1);
+    image_test_neighbourhoods(engine, share);
     /* launches take long here: no further blocks of a single row */
     image_rows_at_once = divisor >= 10 ? 11 : 1;
     test_shapes();
@@ -525,8 +526,8 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
     test_decimated_integers();
     test_decimated_halves();
     test_cuts(type);
-    image_test_peaks(engine, divisor >= 10 ? 3 : 1);
-    image_test_banks(engine, divisor >= 10 ? 6 : every);
+    image_test_peaks(engine, share);
+    image_test_banks(engine, divisor >= 10 ? 6 : share);
     test_refusals();
     lw_engine_destroy(engine);
     return check_result("conv2d conformance");

@@ -194,7 +194,7 @@ with tempfile.TemporaryDirectory() as folder:
     either = itertools.cycle([{1: (1.02,)}, {3: (1.1,)}])
     for name in WANTED or cases(path):
         many = name in ("all", "near")
-        few = {1: (0, 1.02), 3: (0,)} if WANTED else {1: (1.02,), 3: (1.1,)} if ALL else next(either)
+        few = {1: (0, 1.02), 3: (0,)} if WANTED and (ALL or F not in seen) else {1: (1.02,), 2: (0,)} if WANTED else {1: (1.02,), 3: (1.1,)} if ALL else next(either)
         check_case(name, path, out, seen, {1: (0, 1.02), 2: (1.2,), 8: (0,)} if many else few)
         if WANTED and name in ("joined", "stacked"):
             check_resumed(name, path, out)
