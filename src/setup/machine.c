@@ -21,6 +21,7 @@ static const struct lw_option lw_machine_options[] = {
     {.name = "memory", .kind = LW_OPTION_BYTES, .argument = "BYTES", .minimum = 1 << 20},
     {.name = "read", .kind = LW_OPTION_RATE, .argument = "RATE", .fallback = "1GB/s", .minimum = 1, .maximum = 1e18},
     {.name = "write", .kind = LW_OPTION_RATE, .argument = "RATE", .fallback = "1GB/s", .minimum = 1, .maximum = 1e18},
+    {.name = "iops", .kind = LW_OPTION_INT, .argument = "N", .fallback = "10000", .minimum = 1, .maximum = INT64_C(1) << 40},
     {.name = "network", .kind = LW_OPTION_RATE, .argument = "RATE", .fallback = "12.5GB/s", .minimum = 1, .maximum = 1e18},
     {.name = "latency", .kind = LW_OPTION_DURATION, .argument = "TIME", .fallback = "2us", .minimum = 0, .maximum = 3600},
     {.name = "start", .kind = LW_OPTION_DURATION, .argument = "TIME", .fallback = "1s", .minimum = 0, .maximum = 86400},
@@ -119,6 +120,7 @@ static int take(struct lw_options *options, struct lw_machine *m, struct lw_erro
     m->gpu = gpu > 0 ? &lw_gpus[gpu - 1] : NULL;
     m->read = lw_options_real(options, "read");
     m->write = lw_options_real(options, "write");
+    m->iops = lw_options_int(options, "iops");
     m->network = lw_options_real(options, "network");
     if (m->nodes == 1)          /* its files may be its own */
         m->network = fmax(m->network, fmax(m->read, m->write));

@@ -12,6 +12,7 @@ struct lw_machine {
     int64_t cores, memory;          /* those of a node; memory in bytes */
     const struct lw_gpu *gpu;       /* GPU of each rank; NULL: the ranks have none */
     double read, write;             /* bytes per second of the file system, for all nodes together */
+    int64_t iops;                   /* reads per second of few bytes each, by all ranks of a node */
     double network;                 /* bytes per second of a node, each way */
     double latency;                 /* seconds of a message between nodes */
     double start;                   /* seconds until the launcher has started all ranks, and from their end to its own */

@@ -40,9 +40,12 @@ int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err)
         .read_bytes = lw_sparse_extent(run, is_slow(run) ? run->group : 1),
     };
     run->pace = lw_bytes_assumed_pace;
-    if (run->setup.machine)
+    const struct lw_machine *const machine = run->setup.machine;
+    if (machine) {
         run->pace.bytes_per_s = run->setup.rates.read / run->n_ranks;
-    if (run->setup.machine || !run->is_raw || run->plan.n_attempts == 0 || part.bytes < LW_BYTES_LEAST_TRIAL)
+        run->pace.reads_per_s = (double)machine->iops / (double)machine->ranks_per_node;
+    }
+    if (machine || !run->is_raw || run->plan.n_attempts == 0 || part.bytes < LW_BYTES_LEAST_TRIAL)
         return LW_OK;
     struct lw_error reason;
     int rc = lw_bytes_try(run->setup.pool, &part, &run->pace, &reason);

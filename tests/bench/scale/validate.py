@@ -9,8 +9,8 @@ The machine is measured first, as a user would do it. None of these four numbers
   slowdown      the computing time of a filter bank on all cores beside its time by the models, which hold for a quick core alone
 
 Each job runs three times on each number of ranks, in turn; the median counts, mpirun included. Results must have the same bits on
-any number of ranks. The ratio is the predicted time divided by the measured one. --small takes a 64th of the samples, to try the
-script."""
+any number of ranks. For sparse transforms `lapwing plan` measures iops on the file. The ratio is the predicted time divided by the
+measured one. --small takes a 64th of the samples, to try the script."""
 import argparse
 import concurrent.futures
 import csv
@@ -149,6 +149,10 @@ def measure(lapwing, work, ranks, small):
 
 def predict(lapwing, words, machine, engine):
     machine = dict(machine)
+    if words[0] == "sfft":
+        said = subprocess.run([lapwing, "plan", *words], capture_output=True, text=True, check=True).stdout
+        number, unit = re.search(r"([0-9.]+) (thousand|million) reads a second", said).groups()
+        machine["iops"] = round(float(number) * {"thousand": 1e3, "million": 1e6}[unit])
     if engine == "cuda":
         name = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True).stdout
         machine["gpu"] = "H200" if "H200" in name else "H100"

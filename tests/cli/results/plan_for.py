@@ -109,6 +109,10 @@ starts = [table(plan(tiny, f"nodes=2,cores=64,start={seconds}s"))[-1][1] for sec
 check(math.isclose(starts[1] - starts[0], 10, rel_tol=0.01), f"starts of 1 and 11 s: {starts}")
 slow = [table(plan(BIG, f"nodes=1,cores=1,slowdown={factor}" + fast))[-1][1] for factor in (3, 30)]
 check(math.isclose(slow[1] / slow[0], 10, rel_tol=0.01), f"cores slower by 3 and 30: {slow}")
+# Small reads: more of them per second make a sparse transform skip more and take less time. Ranks of a node share them.
+reads = [re.search(r"(\S+ \S+) reads a second .*: about (\S+) s", plan(jobs[3].split(), f"nodes=1,cores=64,{machine}")).groups()
+         for machine in ("iops=1000000", "iops=1000", "iops=4000,ranks-per-node=4")]
+check(float(reads[0][1]) < float(reads[1][1]) and reads[1][0] == reads[2][0], f"small reads: {reads}")
 for words in jobs[2:]:
     check(len(table(plan(words.split(), "nodes=3"))) == 3, f"{words}: no table")
 
