@@ -236,9 +236,9 @@ const struct lw_option lw_plan_options[] = {
              "Only nodes must be given; the plan names what it assumes. ranks-per-node, cores, memory, network (a rate), latency "
              "and iops (small reads per second) are those of a node. start is the launcher's time, slowdown the factor by which "
              "busy cores are slower than the models (default 3). read and write are rates of the file system, for all nodes "
-             "together. With gpu, each rank has one: " LW_GPUS(GPU_NAME) "or none. Behind the plan stand a line for sbatch, and the "
-             "times on 1, 2, 4, ... nodes. A file may hold the values, as lines 'nodes = 64' in a section [machine]: cluster.ini, or "
-             "cluster.ini,nodes=32 to override them."},
+             "together. With gpu, each rank has one: " LW_GPUS(GPU_NAME) "or none. Behind the plan stand a line for sbatch, and "
+             "the times on 1, 2, 4, ... nodes. A file may hold the values, as lines 'nodes = 64' in a section [machine]: "
+             "cluster.ini, or cluster.ini,nodes=32 to override them."},
     {.name = "measure", .kind = LW_OPTION_FLAG,
      .help = "Try the job for a few seconds instead of guessing. The input is read, outputs are computed, and a file beside "
              "--output is written and deleted again; sfft searches the first channels. The plan then estimates the time of the "
