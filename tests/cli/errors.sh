@@ -1,6 +1,6 @@
 #!/bin/sh
-# Errors of files and data: the documented exit code and one message with the value and the remedy, on one rank and, some, on three. No
-# run hangs or leaves a file under the output's name.
+# Errors of files and data: the documented exit code and one message with the value and the remedy, on one rank and, some of them,
+# on three. No run hangs or leaves a file under the output's name.
 . "$(dirname "$0")/check.sh"
 
 # ols CODE PATTERN INPUT FILTERS [option ...]: the run is refused
