@@ -199,7 +199,7 @@ static void release(struct lw_job *job)
 {
     struct lw_sfft_request *const request = job->request;
     if (request)
-        lw_sfft_published_release(request);
+        lw_free((void *)request->published);
     lw_free(request);
     job->request = NULL;
 }

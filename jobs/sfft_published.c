@@ -36,9 +36,3 @@ int lw_sfft_published_choose(const struct lw_options *given, struct lw_sfft_requ
     request->published = choice;
     return LW_OK;
 }
-
-void lw_sfft_published_release(struct lw_sfft_request *request)
-{
-    lw_free((void *)request->published);
-    request->published = NULL;
-}

@@ -34,6 +34,6 @@
     LW_OPTION_GONE_ENTRY("fetch", "leave it out, each engine takes its fastest way and no bit differs"),                      \
     LW_OPTION_GONE_ENTRY("cutoff", "leave it out, it changed no bit of the result"),
 
-/** Set request->published if --algorithm is sfft2. LW_EUSAGE: another algorithm has options of sfft2. LW_ESYSTEM: no memory. */
+/** Set request->published, to be released with lw_free, if --algorithm is sfft2. LW_EUSAGE: another algorithm has options of sfft2.
+ * LW_ESYSTEM: no memory. */
 int lw_sfft_published_choose(const struct lw_options *given, struct lw_sfft_request *request, struct lw_error *err);
-void lw_sfft_published_release(struct lw_sfft_request *request);
