@@ -72,13 +72,11 @@ struct lw_bank {
     struct lw_bank_series series;       /* make == NULL: none. A series has no arrays of the following */
 
     /* arrays [n_filters], owned: */
-    double *parameters;                 /* the number in which a filter differs from the others, in the unit of parameter_name */
+    double *parameters;                 /* the number in which a filter differs from the others, see kind->parameter_name */
     double *references;                 /* frequency of figures.gain, as a fraction of the rate */
     double *delays;                     /* group delays, in samples */
     struct lw_filter_figures *figures;  /* set by lw_bank_measure, once the taps are final */
 
-    const char *parameter_name;         /* name of the attribute, "width_samples"; static storage; NULL: there are no parameters */
-    const char *parameter_text;         /* format for messages, "width %.6g samples"; static storage */
     const char *design;                 /* formula or method of the taps; static storage */
     const char *norm;                   /* the figure that is scaled to 1: "gain" or "energy"; static storage; NULL: none */
     bool has_bands;

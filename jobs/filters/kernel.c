@@ -63,8 +63,6 @@ static int design_gaussian(const struct lw_options *given, struct lw_bank *bank,
         return rc;
     for (int k = 0; k < n; k++)
         lw_taps_gaussian_2d(bank->parameters[k] / LW_FWHM, ratio[k], angle[k], bank->columns, lw_bank_filter(bank, k));
-    bank->parameter_name = "fwhm_pixels";
-    bank->parameter_text = "FWHM %.6g pixels";
     bank->design = "samples of exp(-(u^2 + v^2 / ratio^2) / (2 sigma^2)), u along the longer axis";
     return LW_OK;
 }
@@ -76,7 +74,7 @@ const struct lw_filter_kind lw_filter_gaussian_2d = {
     .example = "lapwing filters gaussian2d --fwhm 2,4,8 --output bank.h5\n"
                "lapwing filters gaussian2d --fwhm 9,9,9,9 --ratio 0.3 --angle 0,45,90,135 \\\n"
                "    --output streaks.h5",
-    .options = gaussian_options, .design = design_gaussian,
+    .options = gaussian_options, .design = design_gaussian, .parameter_name = "fwhm_pixels", .parameter_text = "FWHM %.6g pixels",
 };
 
 /* ---- Mexican hat ------------------------------------------------------------------------------------------------------- */
@@ -92,8 +90,6 @@ static int design_hat(const struct lw_options *given, struct lw_bank *bank, stru
         lw_taps_mexican_hat(bank->parameters[k], bank->columns, lw_bank_filter(bank, k));
         lw_taps_remove_mean(bank->n_taps, lw_bank_filter(bank, k));
     }
-    bank->parameter_name = "scale_pixels";
-    bank->parameter_text = "scale %.6g pixels";
     bank->design = "samples of (2 - r^2 / s^2) exp(-r^2 / (2 s^2)), less their mean";
     return LW_OK;
 }
@@ -108,5 +104,5 @@ const struct lw_filter_kind lw_filter_mexican_hat = {
                "lapwing conv2d --input M51.fits --kernel hats.h5:/kernel \\\n"
                "    --boundary reflect --products peaks,best --threshold 7 \\\n"
                "    --cluster 4,kernels --output sources.h5",
-    .options = hat_options, .design = design_hat,
+    .options = hat_options, .design = design_hat, .parameter_name = "scale_pixels", .parameter_text = "scale %.6g pixels",
 };

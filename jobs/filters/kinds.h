@@ -18,6 +18,8 @@ struct lw_filter_kind {
     const char *description;            /* description in a paragraph, for --help and the man page */
     const char *example;                /* example command lines, for --help */
     const struct lw_option *options;    /* options of this kind; every kind also has lw_bank_options */
+    const char *parameter_name;         /* attribute of the number in which filters differ, "width_samples"; NULL: they have none */
+    const char *parameter_text;         /* its format for messages, "width %.6g samples" */
 
     /** Check the options and fill the bank: its shape, its taps without their final scale, and how it was made. LW_EUSAGE: the
      * options together make no filter. Not collective. */

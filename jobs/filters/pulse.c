@@ -72,14 +72,6 @@ static int choose_length(const struct lw_options *given, double reach, double *n
     return LW_OK;
 }
 
-static double least(const double *numbers, int count)
-{
-    double smallest = numbers[0];
-    for (int i = 1; i < count; i++)
-        smallest = fmin(smallest, numbers[i]);
-    return smallest;
-}
-
 /* ---- boxcar -------------------------------------------------------------------------------------------------------- */
 
 int lw_boxcar_read_width(const char *option, const char *item, double rate_hz, double *width, struct lw_error *err)
@@ -147,8 +139,6 @@ int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct l
             lw_taps_remove_mean(bank->n_taps, lw_bank_filter(bank, f));
         bank->delays[f] = (double)lw_taps_boxcar_begin(width, bank->n_taps) + (double)(width - 1) / 2;
     }
-    bank->parameter_name = "width_samples";
-    bank->parameter_text = "%.12g wide";
     bank->design =
         baseline > 0 ? "as many equal taps as the width, less the mean over all taps" : "as many equal taps as the width";
     return LW_OK;
@@ -171,7 +161,7 @@ const struct lw_filter_kind lw_filter_boxcar = {
                    "the filters are means. With --baseline they are as long as the baseline, and their sum is 0.",
     .example = "lapwing filters boxcar --widths 1,2,4,8,16,32,64 --output bank.h5\n"
                "lapwing filters boxcar --widths 1,2,4,8 --baseline 256 --output bank.h5",
-    .options = boxcar_options, .design = design_boxcar,
+    .options = boxcar_options, .design = design_boxcar, .parameter_name = "width_samples", .parameter_text = "%.12g wide",
 };
 
 /* ---- Gaussian ------------------------------------------------------------------------------------------------------ */
@@ -191,8 +181,6 @@ static int design_gaussian(const struct lw_options *given, struct lw_bank *bank,
         return rc;
     for (int f = 0; f < count; f++)
         lw_taps_gaussian(bank->parameters[f] * bank->rate_hz, bank->n_taps, bank->taps + f * bank->n_taps);
-    bank->parameter_name = "sigma_s";
-    bank->parameter_text = "sigma %.6g s";
     bank->design = "samples of exp(-t^2 / (2 sigma^2))";
     return LW_OK;
 }
@@ -201,7 +189,7 @@ const struct lw_filter_kind lw_filter_gaussian = {
     .name = "gaussian", .title = "Gaussian pulses or smoothing of some widths",
     .description = "exp(-t^2 / (2 sigma^2)), one filter for each width, symmetric about the middle tap. Gain 1 is that at 0 Hz.",
     .example = "lapwing filters gaussian --rate 500 --fwhm 0.02,0.05,0.1 --output bank.h5",
-    .options = gaussian_options, .design = design_gaussian,
+    .options = gaussian_options, .design = design_gaussian, .parameter_name = "sigma_s", .parameter_text = "sigma %.6g s",
 };
 
 /* ---- Ricker -------------------------------------------------------------------------------------------------------- */
@@ -209,11 +197,14 @@ const struct lw_filter_kind lw_filter_gaussian = {
 static int design_ricker(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
     int count, rc;
-    double n_taps;
+    double n_taps, reach = 0;
     const struct lw_bank_list list = {"frequency", "Hz (up to half of --rate)", LEAST_SECONDS, bank->rate_hz / 2, false,
                                       lw_parse_frequency};
-    if ((rc = lw_bank_read_list(given, &list, &bank->parameters, &count, err)) ||
-        (rc = choose_length(given, RICKER_REACH / least(bank->parameters, count) * bank->rate_hz, &n_taps, err)) ||
+    if ((rc = lw_bank_read_list(given, &list, &bank->parameters, &count, err)))
+        return rc;
+    for (int f = 0; f < count; f++)
+        reach = fmax(reach, RICKER_REACH / bank->parameters[f] * bank->rate_hz);
+    if ((rc = choose_length(given, reach, &n_taps, err)) ||
         (rc = lw_bank_shape(bank, count, n_taps, false, "fewer or higher ones, or --taps", err)))
         return rc;
     for (int f = 0; f < count; f++) {
@@ -227,8 +218,6 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
         lw_log_warn("--frequency %.6g: at half of --rate %.6g the wavelet's spectrum still has %.0f%% of its maximum, so that its "
                     "taps distort it; frequencies up to a sixth of the rate are safe", peak_hz, bank->rate_hz,
                     100 * left);
-    bank->parameter_name = "frequency_hz";
-    bank->parameter_text = "peak at %.6g Hz";
     bank->design = "samples of (1 - 2 a) exp(-a), a = (pi f t)^2";
     return LW_OK;
 }
@@ -238,5 +227,5 @@ const struct lw_filter_kind lw_filter_ricker = {
     .description = "(1 - 2 a) exp(-a) with a = (pi f t)^2, one filter for each frequency f, symmetric about the middle tap. Gain "
                    "1 is that at f.",
     .example = "lapwing filters ricker --rate 500 --frequency 10,20,40 --output bank.h5",
-    .options = ricker_options, .design = design_ricker,
+    .options = ricker_options, .design = design_ricker, .parameter_name = "frequency_hz", .parameter_text = "peak at %.6g Hz",
 };

@@ -51,8 +51,8 @@ int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *note
             add_numbers(notes, bank->notes[i].name, bank->notes[i].reals, bank->notes[i].n_reals);
         else
             notes->list[notes->count++] = bank->notes[i];
-    if (bank->parameter_name)
-        add_numbers(notes, bank->parameter_name, bank->parameters, bank->n_filters);
+    if (bank->kind->parameter_name)
+        add_numbers(notes, bank->kind->parameter_name, bank->parameters, bank->n_filters);
     if (bank->series.make)
         return LW_OK;
     if (bank->columns == 0)
@@ -92,8 +92,8 @@ static void report_filter(const struct lw_bank *bank, int f)
 {
     const struct lw_filter_figures *const figure = &bank->figures[f];
     char line[400], parameter[80] = "";
-    if (bank->parameter_text)
-        snprintf(parameter, sizeof parameter, bank->parameter_text, bank->parameters[f]);
+    if (bank->kind->parameter_text)
+        snprintf(parameter, sizeof parameter, bank->kind->parameter_text, bank->parameters[f]);
     if (bank->columns > 0) {
         lw_log_info("kernel %d: %s%s%s, %" PRId64 " x %" PRId64 " elements, sum %.6g, energy %.6g", f, bank->kind->name,
                     parameter[0] ? " " : "", parameter, bank->n_taps / bank->columns, bank->columns, figure->gain, figure->energy);
