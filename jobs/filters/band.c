@@ -86,27 +86,19 @@ int lw_band_read_length(const struct lw_options *given, const struct lw_band *ba
 
 /* ---- one filter ---------------------------------------------------------------------------------------------------- */
 
-/* A filter that is to be made. */
-struct request {
-    double rate_hz;
-    const struct lw_band *band;
-    const struct lw_band_length *length;
-};
-
 /* A Kaiser window that is tried. */
 struct trial {
     double attenuation_db;          /* attenuation that the window is designed for */
     double transition;              /* its transition, as a fraction of the rate */
 };
 
-static int fill(const struct request *request, struct trial *trial, struct lw_bank *bank, struct lw_error *err)
+static int fill(const struct lw_band *band, const struct lw_band_length *length, struct trial *trial, struct lw_bank *bank,
+                struct lw_error *err)
 {
-    const struct lw_band *const band = request->band;
-    const struct lw_band_length *const length = request->length;
-    const double low = band->low_hz / request->rate_hz, high = band->high_hz / request->rate_hz;
+    const double low = band->low_hz / bank->rate_hz, high = band->high_hz / bank->rate_hz;
     double n_taps = length->n_taps;
     if (length->transition_hz > 0) {
-        trial->transition = length->transition_hz / request->rate_hz;
+        trial->transition = length->transition_hz / bank->rate_hz;
         n_taps = fmax(3, 2 * floor(lw_kaiser_length(trial->attenuation_db, trial->transition) / 2) + 1);
     } else {
         trial->transition = lw_kaiser_transition(trial->attenuation_db, (int64_t)n_taps);
@@ -129,15 +121,15 @@ static int fill(const struct request *request, struct trial *trial, struct lw_ba
 
 /* Raise the attenuation of the window's design until the filter has the attenuation wanted. Kaiser's formulas hold to some tenths
  * of a dB for one edge; leakage of two edges and their mirror images adds up. Without a stop band the first filter will do. */
-static int search(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)
+static int search(const struct lw_band *band, const struct lw_band_length *length, struct trial *trial, struct lw_bank *bank,
+                  struct lw_error *err)
 {
     enum { MOST_TRIALS = 12 };
-    const double wanted_db = request->length->attenuation_db;
-    double attenuation_db = wanted_db;
+    double attenuation_db = length->attenuation_db;
     for (int i = 0; i < MOST_TRIALS; i++) {
         trial->attenuation_db = attenuation_db;
-        const int rc = fill(request, trial, bank, err);
-        const double lacking_db = rc ? 0 : wanted_db - bank->figures[0].attenuation_db;
+        const int rc = fill(band, length, trial, bank, err);
+        const double lacking_db = rc ? 0 : length->attenuation_db - bank->figures[0].attenuation_db;
         if (rc || !(lacking_db > 0))
             return rc;
         attenuation_db += lacking_db + 0.02;
@@ -145,24 +137,24 @@ static int search(const struct request *request, struct lw_bank *bank, struct tr
     return LW_OK;
 }
 
-static int make_one(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)
+static int make_one(const struct lw_band *band, const struct lw_band_length *length, struct trial *trial, struct lw_bank *bank,
+                    struct lw_error *err)
 {
-    const struct lw_band_length *const length = request->length;
-    const double widest = lw_band_widest_transition(request->rate_hz, request->band, 1);
+    const double widest = lw_band_widest_transition(bank->rate_hz, band, 1);
     int rc;
-    if ((rc = check_edges(request->rate_hz, request->band, err)))
+    if ((rc = check_edges(bank->rate_hz, band, err)))
         return rc;
     if (length->transition_hz >= widest)
         return lw_fail(err, LW_EUSAGE, "--transition %.12g Hz is too wide: it must be below %.12g Hz to leave a pass band, and a "
                        "stop band on the other side of each edge", length->transition_hz, widest);
-    if ((rc = search(request, bank, trial, err)))
+    if ((rc = search(band, length, trial, bank, err)))
         return rc;
-    const double transition_hz = trial->transition * request->rate_hz;
+    const double transition_hz = trial->transition * bank->rate_hz;
     if (length->transition_hz == 0 && transition_hz >= widest)      /* --taps may be too few for these edges */
         lw_log_warn("%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands: ripple and attenuation "
                     "are those of the remaining bands. Transitions below %.4g Hz are enough: give --transition, or more than %.0f "
                     "taps", length->n_taps, transition_hz, widest,
-                    lw_kaiser_length(length->attenuation_db, widest / request->rate_hz));
+                    lw_kaiser_length(length->attenuation_db, widest / bank->rate_hz));
     return LW_OK;
 }
 
@@ -183,9 +175,8 @@ static int make_parts(double rate_hz, const struct lw_band *bands, const struct 
         !(parts->trials = lw_alloc_array(parts->count, sizeof *parts->trials, "filters", err)))
         return LW_ESYSTEM;
     for (int f = 0; rc == LW_OK && f < parts->count; f++) {
-        const struct request request = {rate_hz, &bands[f], length};
         parts->banks[f].rate_hz = rate_hz;
-        rc = make_one(&request, &parts->banks[f], &parts->trials[f], err);
+        rc = make_one(&bands[f], length, &parts->trials[f], &parts->banks[f], err);
     }
     return rc;
 }
