@@ -63,8 +63,7 @@ static bool holds_whole(const struct lw_options *given, struct lw_comm *comm, co
     const int ranks = lw_comm_node_size(comm);
     const int64_t memory = lw_options_int(given, "memory");
     const double most = limit ? atof(limit) : memory > 0 ? (double)memory / 4 * ranks : (double)lw_memory_available().bytes / 5;
-    const bool fits = lw_comm_min(comm, (double)lw_whole_bytes(&job->bank) <= most) > 0;
-    return fits;
+    return lw_comm_min(comm, (double)lw_whole_bytes(&job->bank) <= most) > 0;
 }
 
 /* Find the channels of a bank [filter x channel x tap] that this run takes.
