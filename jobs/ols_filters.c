@@ -220,10 +220,8 @@ void lw_ols_shape_filters(struct lw_job *job)
 
 void lw_ols_release(struct lw_job *job)
 {
-    if (job->made) {
-        lw_bank_attributes_release(&job->made->attributes);
+    if (job->made)
         lw_bank_release(&job->made->bank);
-    }
     lw_free(job->made);
     job->made = NULL;
     lw_ols_release_array(job);

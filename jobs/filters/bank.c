@@ -60,6 +60,7 @@ void lw_bank_release(struct lw_bank *bank)
         bank->series.release(bank->series.context);
     lw_reader_close(bank->data.reader);
     lw_free(bank->parameters);
+    lw_free(bank->shown);
     for (int i = 0; i < bank->n_notes; i++)
         lw_free((void *)bank->notes[i].reals);
     *bank = (struct lw_bank){0};

@@ -76,6 +76,7 @@ struct lw_bank {
     double *references;                 /* frequency of figures.gain, as a fraction of the rate */
     double *delays;                     /* group delays, in samples */
     struct lw_filter_figures *figures;  /* set by lw_bank_measure, once the taps are final */
+    double *shown;                      /* [LW_BANK_FIGURES][n_filters] figures as attributes have them, set by lw_bank_describe */
 
     const char *design;                 /* formula or method of the taps; static storage */
     const char *norm;                   /* the figure that is scaled to 1: "gain" or "energy"; static storage; NULL: none */
@@ -156,12 +157,10 @@ int lw_bank_scale(const struct lw_bank *bank, struct lw_error *err);
 struct lw_bank_attributes {
     struct lw_attribute list[LW_BANK_ATTRIBUTES];
     int count;
-    double *numbers;            /* owned; [LW_BANK_FIGURES][n_filters] */
 };
 
-/** Make the attributes of a measured bank. The bank is borrowed while they are in use. LW_ESYSTEM: no memory. */
-int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *attributes, struct lw_error *err);
-void lw_bank_attributes_release(struct lw_bank_attributes *attributes);
+/** Make the attributes of a measured bank, once. They last as long as the bank. LW_ESYSTEM: no memory. */
+int lw_bank_describe(struct lw_bank *bank, struct lw_bank_attributes *attributes, struct lw_error *err);
 
 /** Fill a bank with boxcars, without their final scale; bank->parameters holds their widths in samples. LW_EUSAGE.
  * @param baseline  samples over which each boxcar's mean is subtracted, more than the widest boxcar has; 0: it is not */

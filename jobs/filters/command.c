@@ -138,7 +138,7 @@ static int write_filters(struct lw_comm *comm, struct part *part, struct lw_writ
     return bank->series.n_columns == 0 ? LW_OK : lw_writer_write(writer, 1, &(int64_t){0}, &n_rows, part->rows, err);
 }
 
-static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const struct lw_options *given, const char *command_line,
+static int write_file(struct lw_comm *comm, struct lw_bank *bank, const struct lw_options *given, const char *command_line,
                       struct lw_pool *pool, struct lw_error *err)
 {
     struct part part = {.bank = bank};
@@ -179,7 +179,6 @@ static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const st
     (void)((rc = lw_comm_agree(comm, rc, err)) || (rc = lw_writer_create(comm, &spec, &writer, err)) ||
            (rc = write_filters(comm, &part, writer, err)) || (rc = lw_writer_finish(writer, NULL, 0, err)));
     lw_writer_destroy(writer);
-    lw_bank_attributes_release(&notes);
     lw_free(part.buffers[0]);
     lw_free(part.buffers[1]);
     lw_free(part.work);

@@ -34,11 +34,11 @@ static void add_numbers(struct lw_bank_attributes *notes, const char *name, cons
         : (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_REALS, .reals = numbers, .n_reals = count};
 }
 
-int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *notes, struct lw_error *err)
+int lw_bank_describe(struct lw_bank *bank, struct lw_bank_attributes *notes, struct lw_error *err)
 {
     *notes = (struct lw_bank_attributes){0};
     const int64_t count = bank->series.make ? 0 : (int64_t)LW_BANK_FIGURES * bank->n_filters;
-    if (!(notes->numbers = lw_alloc_array(count, sizeof *notes->numbers, "attributes", err)))
+    if (!(bank->shown = lw_alloc_array(count, sizeof *bank->shown, "attributes", err)))
         return LW_ESYSTEM;
     if (bank->rate_hz > 0)
         add_numbers(notes, "sample_rate_hz", &bank->rate_hz, 1);
@@ -60,7 +60,7 @@ int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *note
     /* A figure is left out if it is NaN for all filters, or a frequency in Hz and the rate is not known. */
     for (int i = 0; i < LW_BANK_FIGURES; i++) {
         bool has_any = false;
-        double *const numbers = notes->numbers + (ptrdiff_t)i * bank->n_filters;
+        double *const numbers = bank->shown + (ptrdiff_t)i * bank->n_filters;
         for (int f = 0; f < bank->n_filters; f++) {
             memcpy(&numbers[f], (const char *)&bank->figures[f] + figures[i].offset, sizeof *numbers);
             numbers[f] *= figures[i].is_frequency ? bank->rate_hz : 1;
@@ -70,12 +70,6 @@ int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *note
             add_numbers(notes, figures[i].name, numbers, bank->n_filters);
     }
     return LW_OK;
-}
-
-void lw_bank_attributes_release(struct lw_bank_attributes *notes)
-{
-    lw_free(notes->numbers);
-    *notes = (struct lw_bank_attributes){0};
 }
 
 enum { MOST_SAID = 64 };
