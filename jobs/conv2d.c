@@ -150,17 +150,6 @@ static int choose_boundary(const struct lw_options *given, struct lw_job *job, s
     return LW_OK;
 }
 
-/* Parse the first `length` characters of a text as a whole number. */
-static bool parse_part(const char *text, size_t length, int64_t *value)
-{
-    char part[32];
-    if (length >= sizeof part)
-        return false;
-    memcpy(part, text, length);
-    part[length] = '\0';
-    return lw_parse_int(part, value) == LW_PARSE_OK;
-}
-
 static int choose_origin(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
@@ -173,9 +162,12 @@ static int choose_origin(const struct lw_options *given, struct lw_job *job, str
         return LW_OK;
     if (mode != LW_MODE_SAME)
         return lw_fail(err, LW_EUSAGE, "--origin goes with --mode same only, not with --mode %s", lw_mode_text(mode));
+    char row[32] = "";
     const char *const comma = strchr(text, ',');
-    if (!comma || !parse_part(text, (size_t)(comma - text), &c->look_ahead_rows) ||
-        !parse_part(comma + 1, strlen(comma + 1), &c->look_ahead_columns))
+    if (comma && (size_t)(comma - text) < sizeof row)
+        memcpy(row, text, (size_t)(comma - text));
+    if (!comma || lw_parse_int(row, &c->look_ahead_rows) != LW_PARSE_OK ||
+        lw_parse_int(comma + 1, &c->look_ahead_columns) != LW_PARSE_OK)
         return lw_fail(err, LW_EUSAGE, "--origin %s is not of the form ROW,COLUMN, such as 3,4", text);
     if (c->look_ahead_rows < 0 || c->look_ahead_rows >= c->kernel_rows || c->look_ahead_columns < 0 ||
         c->look_ahead_columns >= c->kernel_columns)
