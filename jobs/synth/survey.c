@@ -38,19 +38,16 @@ static double hann(int64_t i, int64_t n) { return lw_window_at(LW_WINDOW_HANN, (
 
 /* Sample i of a filter's chirp: n_taps samples with unit energy, whose frequency rises through the band. The energy of a real chirp
  * is 1 on average over its phase, which is nearly exact for more than a few cycles. */
-static void chirp(const struct lw_synth *synth, int filter, int64_t i, double *re, double *im)
+static void chirp(const struct lw_synth *synth, int filter, int64_t i, double *sample)
 {
     const double n = (double)synth->n_taps, t = (double)i - (n - 1) / 2;
     const double centre = (double)centre_turns(synth, filter) / TURN;
     const double phase = 2 * M_PI * (centre * t + half_width(synth) * t * t / n);
     const double energy = n == 1 ? 1 : n == 2 ? 0.5 : 0.375 * n;       /* sum of the squares of the window */
     const double scale = hann(i, synth->n_taps) / sqrt(energy);
-    if (im) {
-        *re = scale * cos(phase);
-        *im = scale * sin(phase);
-    } else {
-        *re = scale * sqrt(2) * cos(phase);
-    }
+    sample[0] = (synth->is_complex ? scale : scale * sqrt(2)) * cos(phase);
+    if (synth->is_complex)
+        sample[1] = scale * sin(phase);
 }
 
 static void add_chirp(const struct lw_synth *synth, int filter, int64_t first, int64_t count, double *line)
@@ -60,12 +57,11 @@ static void add_chirp(const struct lw_synth *synth, int filter, int64_t first, i
         return;
     const int64_t end = lw_min64(start + synth->n_taps, first + count);
     for (int64_t at = lw_max64(start, first); at < end; at++) {
-        double re, im = 0;
-        double *const sample = line + (at - first) * (synth->is_complex ? 2 : 1);
-        chirp(synth, filter, at - start, &re, synth->is_complex ? &im : NULL);
-        sample[0] += LW_SYNTH_SIGNAL_TO_NOISE * re;
-        if (synth->is_complex)
-            sample[1] += LW_SYNTH_SIGNAL_TO_NOISE * im;
+        const int parts = synth->is_complex ? 2 : 1;
+        double sample[2];
+        chirp(synth, filter, at - start, sample);
+        for (int part = 0; part < parts; part++)
+            line[(at - first) * parts + part] += LW_SYNTH_SIGNAL_TO_NOISE * sample[part];
     }
 }
 
@@ -126,16 +122,15 @@ static void band_pass(const struct lw_synth *synth, int filter, double *taps)
 /* The matched filter of a chirp is the chirp reversed and conjugated. */
 void lw_synth_filter(const struct lw_synth *synth, int filter, double *taps)
 {
-    const int64_t n = synth->n_taps;
+    const int parts = synth->is_complex ? 2 : 1;
     if (!lw_synth_is_chirp(filter)) {
         band_pass(synth, filter, taps);
         return;
     }
-    for (int64_t m = 0; m < n && !synth->is_complex; m++)
-        chirp(synth, filter, n - 1 - m, &taps[m], NULL);
-    for (int64_t m = 0; m < n && synth->is_complex; m++) {
-        chirp(synth, filter, n - 1 - m, &taps[2 * m], &taps[2 * m + 1]);
-        taps[2 * m + 1] = -taps[2 * m + 1];
+    for (int64_t m = 0; m < synth->n_taps; m++) {
+        chirp(synth, filter, synth->n_taps - 1 - m, taps + m * parts);
+        for (int part = 1; part < parts; part++)
+            taps[m * parts + part] = -taps[m * parts + part];
     }
 }
 
