@@ -30,11 +30,11 @@ static int64_t grid_points(int64_t n_taps)
 /* Return the doubles of work space: for a filter and its response. */
 static int64_t work_doubles(int64_t n_taps) { return 2 * n_taps + lw_response_work(grid_points(n_taps)); }
 
-/* Return the part of the energy of the filters [begin, end) beyond half the new rate; 0 for filters of zeros. */
-static double part_beyond(const struct filters *f, int64_t begin, int64_t end, double *work)
+/* Return the part of the filters' energy beyond half the new rate; 0 for filters of zeros. */
+static double part_beyond(const struct filters *f, double *work)
 {
     double all = 0, beyond = 0;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = 0; i < f->n_filters; i++) {
         const int64_t points = grid_points(f->n_taps);
         double *const response = work + 2 * f->n_taps;
         for (int64_t m = 0; m < f->n_taps; m++)
@@ -74,7 +74,7 @@ int lw_ols_warn_of_aliasing(struct lw_job *job, struct lw_error *err)
         if (f % together == 0 && (rc = lw_job_take_filters(job, f, lw_min64(together, ols->n_filters - f), &held, err)))
             break;
         lw_stored_filter(&held, ols->n_taps, f % together, taps);
-        const double part = part_beyond(&filter, 0, 1, work);
+        const double part = part_beyond(&filter, work);
         n_wide += part > most_beyond;
         worst = part > most ? f : worst;
         most = fmax(most, part);
@@ -105,7 +105,7 @@ int lw_conv2d_warn_of_aliasing(const struct lw_conv2d_spec *c, struct lw_error *
     LW_FREED double *const work = lw_alloc_array(work_doubles(longest), sizeof *work, "the kernel's response", err);
     if (!work)
         return LW_ESYSTEM;
-    const double rows = part_beyond(&down, 0, down.n_filters, work), columns = part_beyond(&across, 0, across.n_filters, work);
+    const double rows = part_beyond(&down, work), columns = part_beyond(&across, work);
     if (fmax(rows, columns) > most_beyond)
         lw_log_warn("the kernel has %.3g%% of its energy beyond half the new sampling rate from row to row and %.3g%% from column "
                     "to column: --decimate folds this part back into the result; decimate by less, or use a smoother kernel",
