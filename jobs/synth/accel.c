@@ -81,7 +81,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
         signal.dim_names[0] = "dm";
         signal.scales[0] = (struct lw_writer_scale){.kind = LW_SCALE_VALUES, .step = 1, .values = synth->dms, .units = "pc cm-3"};
     }
-    return lw_synth_create(given, comm, NULL, NULL, &signal, 1, &synth->writer, err);
+    return lw_synth_create(given, comm, NULL, &signal, 1, &synth->writer, err);
 }
 
 int lw_accel_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err)

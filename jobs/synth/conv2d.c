@@ -57,7 +57,6 @@ struct notes {
 struct work {
     struct lw_synth_sky sky;
     struct notes *notes;
-    char *configuration;
     double *psf;                /* [psf_size x psf_size] point-spread function */
     double *line;               /* [columns] a row of an image */
     char *pixels;               /* [block][columns] in the stored type */
@@ -80,8 +79,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
         image->dim_names[image->n_dims] = names[d];
         image->dims[image->n_dims++] = dims[d];
     }
-    return lw_synth_create(given, comm, "synthetic sky for lapwing conv2d", work->configuration, datasets, N_DATASETS,
-                           &work->writer, err);
+    return lw_synth_create(given, comm, "synthetic sky for lapwing conv2d", datasets, N_DATASETS, &work->writer, err);
 }
 
 /* Make and write a block of rows. */
@@ -99,15 +97,14 @@ static int write_block(void *context, int64_t image, int64_t first, int64_t coun
     return lw_writer_write(work->writer, IMAGE, at + skip, size + skip, work->pixels, err);
 }
 
-static int prepare(const struct lw_options *given, struct work *work, struct lw_error *err)
+static int prepare(struct work *work, struct lw_error *err)
 {
     const struct lw_synth_sky *const sky = &work->sky;
     work->block = lw_min64(BLOCK_PIXELS / sky->columns + 1, sky->rows);
     if (!(work->psf = lw_alloc_array(sky->psf_size * sky->psf_size, sizeof *work->psf, "the point-spread function", err)) ||
         !(work->line = lw_alloc_array(sky->columns, sizeof *work->line, "synthetic pixels", err)) ||
         !(work->pixels = lw_alloc_array(work->block * sky->columns, lw_scalar_bytes(sky->scalar), "synthetic pixels", err)) ||
-        !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)) ||
-        !(work->configuration = lw_options_resolved(given, "", err)))
+        !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)))
         return LW_ESYSTEM;
     struct notes *const notes = work->notes;
     notes->attributes[notes->n++] =
@@ -115,9 +112,10 @@ static int prepare(const struct lw_options *given, struct work *work, struct lw_
     const int64_t all = sky->n_images * sky->n_sources;
     for (int i = 0; i < all && i < MAX_NOTES; i++) {
         snprintf(notes->names[i], sizeof notes->names[i], "hidden_%d", i);
-        lw_sky_source_text(sky, i / sky->n_sources, i % sky->n_sources, notes->texts[i], NOTE_SIZE);
-        notes->attributes[notes->n++] =
-            (struct lw_attribute){.name = notes->names[i], .kind = LW_ATTRIBUTE_TEXT, .text = notes->texts[i]};
+        notes->attributes[notes->n++] = (struct lw_attribute){
+            .name = notes->names[i], .kind = LW_ATTRIBUTE_TEXT,
+            .text = lw_sky_source_text(sky, i / sky->n_sources, i % sky->n_sources, notes->texts[i], NOTE_SIZE),
+        };
     }
     return LW_OK;
 }
@@ -130,7 +128,7 @@ int lw_conv2d_synth(const struct lw_options *given, struct lw_comm *comm, struct
     if (rc != LW_OK)
         return rc;
     const int64_t size = lw_comm_rank(comm) == 0 ? work.sky.psf_size : 0;
-    rc = lw_comm_agree(comm, prepare(given, &work, err), err);
+    rc = lw_comm_agree(comm, prepare(&work, err), err);
     const struct lw_synth_turns turns = {
         .n = work.sky.rows, .block = work.block, .n_axes = work.sky.n_images, .weight = work.sky.columns,
         .bytes = work.sky.n_images * work.sky.rows * work.sky.columns * (int64_t)lw_scalar_bytes(work.sky.scalar),
@@ -151,6 +149,5 @@ int lw_conv2d_synth(const struct lw_options *given, struct lw_comm *comm, struct
     lw_free(work.line);
     lw_free(work.pixels);
     lw_free(work.notes);
-    lw_free(work.configuration);
     return rc;
 }

@@ -67,7 +67,6 @@ struct work {
     struct lw_synth synth;
     struct lw_synth_series series;
     struct notes *notes;
-    char *configuration;
     double *taps;
     int64_t block;              /* samples of a block */
     double *line;               /* [block], or [block x 2]: a block of one channel */
@@ -86,8 +85,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
             .n_attributes = work->notes->n_filters,
         },
     };
-    return lw_synth_create(given, comm, "synthetic survey for lapwing ols", work->configuration, datasets, N_DATASETS,
-                           &work->writer, err);
+    return lw_synth_create(given, comm, "synthetic survey for lapwing ols", datasets, N_DATASETS, &work->writer, err);
 }
 
 /* Make and write a block of the signal with all channels. */
@@ -136,8 +134,7 @@ static int prepare(const struct lw_options *given, struct work *work, struct lw_
         !(work->samples =
               lw_alloc_array(work->block * synth->n_channels, lw_type_bytes(work->series.type), "synthetic samples", err)) ||
         !(work->taps = lw_alloc_array(synth->n_taps, 2 * sizeof *work->taps, "taps", err)) ||
-        !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)) ||
-        !(work->configuration = lw_options_resolved(given, "", err)))
+        !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)))
         return LW_ESYSTEM;
     const struct lw_attribute common[] = {
         {.name = "sample_rate_hz", .kind = LW_ATTRIBUTE_REAL, .real = synth->sample_rate_hz},
@@ -189,6 +186,5 @@ int lw_ols_synth(const struct lw_options *given, struct lw_comm *comm, struct lw
     lw_free(work.samples);
     lw_free(work.taps);
     lw_free(work.notes);
-    lw_free(work.configuration);
     return rc;
 }

@@ -198,7 +198,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
         [TONES] = {.path = "/tones", .n_dims = 1, .dims = {synth->series.n_channels * synth->n_tones}, .columns = tone_columns,
                    .n_columns = (int)(sizeof tone_columns / sizeof *tone_columns)},
     };
-    return lw_synth_create(given, comm, NULL, NULL, datasets, N_DATASETS, &synth->writer, err);
+    return lw_synth_create(given, comm, NULL, datasets, N_DATASETS, &synth->writer, err);
 }
 
 static int write_block(void *context, int64_t axis, int64_t first, int64_t count, struct lw_error *err)

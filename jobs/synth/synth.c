@@ -2,10 +2,12 @@
 
 #include "base/integers.h"
 #include "base/log.h"
+#include "base/memory.h"
 
-int lw_synth_create(const struct lw_options *given, struct lw_comm *comm, const char *title, const char *configuration,
+int lw_synth_create(const struct lw_options *given, struct lw_comm *comm, const char *title,
                     const struct lw_writer_dataset *datasets, int n_datasets, struct lw_writer **out, struct lw_error *err)
 {
+    LW_FREED char *const configuration = lw_options_resolved(given, "", err);
     const struct lw_attribute root[] = {
         {.name = "title", .kind = LW_ATTRIBUTE_TEXT, .text = title},
         {.name = "configuration", .kind = LW_ATTRIBUTE_TEXT, .text = configuration},
@@ -14,7 +16,8 @@ int lw_synth_create(const struct lw_options *given, struct lw_comm *comm, const 
         .file = lw_options_text(given, "output"), .overwrite = lw_options_flag(given, "overwrite"), .attributes = root,
         .n_attributes = title ? sizeof root / sizeof *root : 0, .datasets = datasets, .n_datasets = n_datasets,
     };
-    return lw_writer_create(comm, &spec, out, err);
+    const int rc = lw_comm_agree(comm, configuration ? LW_OK : LW_ESYSTEM, err);
+    return rc ? rc : lw_writer_create(comm, &spec, out, err);
 }
 
 int lw_synth_in_turns(struct lw_comm *comm, const struct lw_synth_turns *turns, lw_synth_block_fn *block, void *context,

@@ -17,8 +17,8 @@ int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct l
 int lw_accel_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
 
 /** Create the file of --output. Collective.
- * @param title, configuration  attributes of the file; title NULL: it has neither */
-int lw_synth_create(const struct lw_options *given, struct lw_comm *comm, const char *title, const char *configuration,
+ * @param title  attribute of the file, beside the options as `configuration`; NULL: it has neither */
+int lw_synth_create(const struct lw_options *given, struct lw_comm *comm, const char *title,
                     const struct lw_writer_dataset *datasets, int n_datasets, struct lw_writer **out, struct lw_error *err);
 
 /* The division of the work: one axis after another is cut into blocks, which the ranks make in turn. */
