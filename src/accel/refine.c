@@ -32,7 +32,7 @@ enum {
     LEAST_BINS = 256,               /* bins that are transformed around a harmonic, at least */
     FAR_BINS = 16384,               /* bins on either side that count */
     VALUES_OF_BIN = 8,              /* values of x for each of the transformed bins */
-    LANES = 8,
+    LANES = 8, WAVE_STEPS = 64,
     MOST_HARMONICS = 1 << (LW_ACCEL_MOST_STAGES - 1),
     MOST_STEPS = 60,
 };
@@ -51,69 +51,98 @@ static struct point point_at(const float *spectrum, int64_t n_bins, double r, do
 
 static double complex bin_of(const struct point *p, int64_t k) { return p->spectrum[2 * k] + I * p->spectrum[2 * k + 1]; }
 
-/* Make x(u) at u = i / n of bins [first, end). */
-static int make_series(const struct point *p, int64_t first, int64_t end, int64_t n, double complex *x, struct lw_error *err)
+/* Make x(u) at u = i / n, i = 0 .. n, of bins [first, end), times n and the weights of an integral. @param x  [n + LANES] */
+static void make_series(const struct point *p, const struct lw_transform *transform, int64_t first, int64_t end, int64_t n,
+                        double complex *x)
 {
-    struct lw_transform *transform;
-    const int rc = lw_transform_create(LW_TRANSFORM_BACKWARD, n, &transform, err);
-    if (!rc) {
-        for (int64_t i = 0; i < n; i++)
-            x[i] = 0;
-        for (int64_t k = lw_max64(first, 1); k < lw_min64(end, p->n_bins); k++)
-            x[lw_mod(k - p->bin, n)] = bin_of(p, k);
-        lw_transform_run(transform, (double *)x);
+    double ends[LW_QUADRATURE_ENDS];
+    lw_quadrature_ends(ends);
+    for (int64_t i = 0; i < n + LANES; i++)
+        x[i] = 0;
+    for (int64_t k = lw_max64(first, 1); k < lw_min64(end, p->n_bins); k++)
+        x[lw_mod(k - p->bin, n)] = bin_of(p, k);
+    lw_transform_run(transform, (double *)x);
+    x[n] = x[0];
+    for (int i = 0; i < LW_QUADRATURE_ENDS; i++) {
+        x[i] *= ends[i];
+        x[n - i] *= ends[i];
     }
-    lw_transform_destroy(transform);
-    return rc;
 }
 
-/* Demodulated values at LANES times, with their weights. Times beyond the end have the weight 0. */
-struct lanes {
-    double t[LANES], re[LANES], im[LANES];
+/* The drift's phase in periods at u = i / n. */
+static double phase_at(const struct point *p, int64_t i, int64_t n)
+{
+    const double u = (double)i / (double)n;
+    return (p->r - (double)p->bin) * u + u * (u - 1) * (p->z / 2 + p->w * (2 * u - 1) / 12);
+}
+
+/* exp(-2 pi i phase) at LANES times, and the factors that lead to the next ones: those of the first and second differences of the
+ * phase. The third difference is the same at all times. */
+struct wave {
+    double re[3][LANES], im[3][LANES];
 };
 
-static void demodulate(const struct point *p, const double *ends, const double complex *x, int64_t n, int64_t first,
-                       struct lanes *lanes)
+static void start_wave(const struct point *p, int64_t first, int64_t n, struct wave *wave)
 {
     for (int lane = 0; lane < LANES; lane++) {
-        const int64_t i = lw_min64(first + lane, n), end = lw_min64(i, n - i);
-        const double weight = first + lane > n ? 0 : (end < LW_QUADRATURE_ENDS ? ends[end] : 1) / (double)n;
-        const double u = (double)i / (double)n;
-        const double phase = (p->r - (double)p->bin) * u + u * (u - 1) * (p->z / 2 + p->w * (2 * u - 1) / 12);
-        const double c = weight * cos(2 * M_PI * phase), s = weight * sin(2 * M_PI * phase);
-        const double re = creal(x[i % n]), im = cimag(x[i % n]);
-        lanes->t[lane] = 2 * u - 1;
-        lanes->re[lane] = c * re + s * im;
-        lanes->im[lane] = c * im - s * re;
+        const int64_t i = first + lane;
+        const double a = phase_at(p, i, n), b = phase_at(p, i + LANES, n), c = phase_at(p, i + 2 * LANES, n);
+        const double differences[3] = {a, b - a, c - 2 * b + a};
+        for (int order = 0; order < 3; order++) {
+            wave->re[order][lane] = cos(2 * M_PI * differences[order]);
+            wave->im[order][lane] = -sin(2 * M_PI * differences[order]);
+        }
     }
 }
 
-/* Compute y[l], l = 0 .. n_y - 1, by T_l(t) = 2 t T_{l-1} - T_{l-2}. */
+static void turn(double *re, double *im, double by_re, double by_im)
+{
+    const double was = *re;
+    *re = was * by_re - *im * by_im;
+    *im = was * by_im + *im * by_re;
+}
+
+static void advance_wave(struct wave *wave, double complex third)
+{
+    for (int lane = 0; lane < LANES; lane++) {
+        turn(&wave->re[0][lane], &wave->im[0][lane], wave->re[1][lane], wave->im[1][lane]);
+        turn(&wave->re[1][lane], &wave->im[1][lane], wave->re[2][lane], wave->im[2][lane]);
+        turn(&wave->re[2][lane], &wave->im[2][lane], creal(third), cimag(third));
+    }
+}
+
+/* Compute y[l], l = 0 .. n_y - 1, by T_l(t) = 2 t T_{l-1} - T_{l-2}. Rounding of the wave's factors grows with the steps: after
+ * WAVE_STEPS the wave starts anew, so that its error stays below 1e-10. */
 static void project(const struct point *p, const double complex *x, int64_t n, int n_y, double complex *y)
 {
-    double ends[LW_QUADRATURE_ENDS], re[POLYNOMIALS][LANES] = {{0}}, im[POLYNOMIALS][LANES] = {{0}};
-    lw_quadrature_ends(ends);
+    const double complex third = cexp(-2 * M_PI * I * p->w * pow((double)LANES / (double)n, 3));
+    double re[POLYNOMIALS][LANES] = {{0}}, im[POLYNOMIALS][LANES] = {{0}};
+    struct wave wave;
     for (int64_t first = 0; first <= n; first += LANES) {
-        struct lanes lanes;
-        demodulate(p, ends, x, n, first, &lanes);
-        double before[LANES], now[LANES];
+        double t[LANES], x_re[LANES], x_im[LANES], before[LANES], now[LANES];
+        if (first % (WAVE_STEPS * LANES) == 0)
+            start_wave(p, first, n, &wave);
         for (int lane = 0; lane < LANES; lane++) {
-            before[lane] = lanes.t[lane];
+            x_re[lane] = creal(x[first + lane]);
+            x_im[lane] = cimag(x[first + lane]);
+            turn(&x_re[lane], &x_im[lane], wave.re[0][lane], wave.im[0][lane]);
+            before[lane] = t[lane] = 2 * (double)(first + lane) / (double)n - 1;
             now[lane] = 1;
         }
         for (int l = 0; l < n_y; l++)
             for (int lane = 0; lane < LANES; lane++) {
-                re[l][lane] += lanes.re[lane] * now[lane];
-                im[l][lane] += lanes.im[lane] * now[lane];
-                const double next = 2 * lanes.t[lane] * now[lane] - before[lane];
+                re[l][lane] += x_re[lane] * now[lane];
+                im[l][lane] += x_im[lane] * now[lane];
+                const double next = 2 * t[lane] * now[lane] - before[lane];
                 before[lane] = now[lane];
                 now[lane] = next;
             }
+        advance_wave(&wave, third);
     }
     for (int l = 0; l < n_y; l++) {
         y[l] = 0;
         for (int lane = 0; lane < LANES; lane++)
-            y[l] += re[l][lane] + I * im[l][lane];
+            y[l] += (re[l][lane] + I * im[l][lane]) / (double)n;
     }
 }
 
@@ -122,14 +151,17 @@ int lw_accel_power(const float *spectrum, int64_t n_bins, int half_width, double
 {
     const struct point p = point_at(spectrum, n_bins, r, z, w);
     const int64_t n = 4 * VALUES_OF_BIN * lw_power_of_two(half_width + (int64_t)lw_drift_excursion(z, w) + 16);
-    LW_FREED double complex *const x = lw_alloc_array(n, sizeof *x, "a signal's power", err);
-    const int rc = x ? make_series(&p, (int64_t)ceil(r - half_width), (int64_t)floor(r + half_width) + 1, n, x, err) : LW_ESYSTEM;
-    if (rc)
-        return rc;
-    double complex amplitude;
-    project(&p, x, n, 1, &amplitude);
-    *power = creal(amplitude) * creal(amplitude) + cimag(amplitude) * cimag(amplitude);
-    return LW_OK;
+    LW_FREED double complex *const x = lw_alloc_array(n + LANES, sizeof *x, "a signal's power", err);
+    struct lw_transform *transform = NULL;
+    const int rc = x ? lw_transform_create(LW_TRANSFORM_BACKWARD, n, &transform, err) : LW_ESYSTEM;
+    if (rc == LW_OK) {
+        double complex amplitude;
+        make_series(&p, transform, (int64_t)ceil(r - half_width), (int64_t)floor(r + half_width) + 1, n, x);
+        project(&p, x, n, 1, &amplitude);
+        *power = creal(amplitude) * creal(amplitude) + cimag(amplitude) * cimag(amplitude);
+    }
+    lw_transform_destroy(transform);
+    return rc;
 }
 
 /* The amplitudes of all harmonics near a point, as sums over nodes. */
@@ -143,27 +175,67 @@ struct harmonics {
 
 static double node_angle(int i) { return M_PI * (i + 0.5) / POLYNOMIALS; }
 
-/* Add bins [first, end) to the nodes at the ends. */
+/* Add bins [first, end) to the nodes at the ends. One division serves both. */
 static void add_far(const struct point *p, int64_t first, int64_t end, double complex *nodes)
 {
     const double q = p->r - (double)p->bin, f0 = q + p->w / 12 - p->z / 2, f1 = q + p->w / 12 + p->z / 2;
-    double complex sum_0 = 0, sum_1 = 0;
-    for (int64_t k = lw_max64(first, 1); k < lw_min64(end, p->n_bins); k++) {
-        sum_0 += bin_of(p, k) / ((double)(p->bin - k) + f0);
-        sum_1 += bin_of(p, k) / ((double)(p->bin - k) + f1);
+    const int64_t begin = lw_max64(first, 1);
+    const int n = (int)(lw_min64(end, p->n_bins) - begin);
+    const float *const bins = p->spectrum + 2 * begin;
+    const double to_first = (double)(p->bin - begin);
+    double re_0 = 0, im_0 = 0, re_1 = 0, im_1 = 0;
+#pragma omp simd reduction(+ : re_0, im_0, re_1, im_1)
+    for (int k = 0; k < n; k++) {
+        const double re = bins[2 * k], im = bins[2 * k + 1], distance = to_first - k;
+        const double inverse = 1 / ((distance + f0) * (distance + f1));
+        const double of_0 = (distance + f1) * inverse, of_1 = (distance + f0) * inverse;
+        re_0 += re * of_0;
+        im_0 += im * of_0;
+        re_1 += re * of_1;
+        im_1 += im * of_1;
     }
-    nodes[0] -= I / (2 * M_PI) * sum_0;
-    nodes[1] += I / (2 * M_PI) * cexp(-2 * M_PI * I * q) * sum_1;
+    nodes[0] -= I / (2 * M_PI) * (re_0 + I * im_0);
+    nodes[1] += I / (2 * M_PI) * cexp(-2 * M_PI * I * q) * (re_1 + I * im_1);
 }
 
-static int add_harmonic(const struct point *p, double complex *values, struct lw_error *err)
+/* Return the bins that are transformed around a harmonic. */
+static int64_t bins_around(double z, double w)
 {
-    const int64_t reach = (int64_t)(1.1 * lw_drift_excursion(p->z, p->w)) + 16;
-    const int64_t bins = lw_max64(lw_power_of_two(4 * reach), LEAST_BINS), first = p->bin - bins / 2, n = VALUES_OF_BIN * bins;
-    LW_FREED double complex *const x = lw_alloc_array(n, sizeof *x, "a harmonic", err);
-    const int rc = x ? make_series(p, first, first + bins, n, x, err) : LW_ESYSTEM;
-    if (rc)
-        return rc;
+    return lw_max64(lw_power_of_two(4 * ((int64_t)(1.1 * lw_drift_excursion(z, w)) + 16)), LEAST_BINS);
+}
+
+/* Return the index of the transform for so many bins. */
+static int transform_of(int64_t bins)
+{
+    int i = 0;
+    while (LEAST_BINS << i < bins)
+        i++;
+    return i;
+}
+
+int lw_accel_refiner_create(const struct lw_accel_plan *plan, struct lw_accel_refiner *refiner, struct lw_error *err)
+{
+    const int most = transform_of(bins_around(lw_accel_z(plan, plan->n_z - 1), lw_accel_w(plan, plan->n_w - 1)));
+    int rc = LW_OK;
+    *refiner = (struct lw_accel_refiner){.plan = plan};
+    for (int i = 0; i <= most && rc == LW_OK; i++)
+        rc = lw_transform_create(LW_TRANSFORM_BACKWARD, VALUES_OF_BIN * (int64_t)LEAST_BINS << i, &refiner->transforms[i], err);
+    return rc;
+}
+
+void lw_accel_refiner_destroy(struct lw_accel_refiner *refiner)
+{
+    for (int i = 0; i < LW_ACCEL_REFINER_TRANSFORMS; i++)
+        lw_transform_destroy(refiner->transforms[i]);
+}
+
+static int add_harmonic(const struct lw_accel_refiner *refiner, const struct point *p, double complex *values, struct lw_error *err)
+{
+    const int64_t bins = bins_around(p->z, p->w), first = p->bin - bins / 2, n = VALUES_OF_BIN * bins;
+    LW_FREED double complex *const x = lw_alloc_array(n + LANES, sizeof *x, "a harmonic", err);
+    if (!x)
+        return LW_ESYSTEM;
+    make_series(p, refiner->transforms[transform_of(bins)], first, first + bins, n, x);
 
     double complex y[POLYNOMIALS];
     project(p, x, n, POLYNOMIALS, y);
@@ -175,9 +247,10 @@ static int add_harmonic(const struct point *p, double complex *values, struct lw
     return LW_OK;
 }
 
-static int make_harmonics(const struct lw_accel_plan *plan, const float *spectrum, int n, const double *start, struct harmonics *h,
-                          struct lw_error *err)
+static int make_harmonics(const struct lw_accel_refiner *refiner, const float *spectrum, int n, const double *start,
+                          struct harmonics *h, struct lw_error *err)
 {
+    const struct lw_accel_plan *const plan = refiner->plan;
     *h = (struct harmonics){.n = n, .step = {1. / (LW_ACCEL_STEPS * n), (double)LW_ACCEL_Z_STEP / n, (double)LW_ACCEL_W_STEP / n}};
     const bool is_free[3] = {true, plan->n_z > 1, plan->n_w > 1};
     for (int j = 0; j < 3; j++)
@@ -189,13 +262,21 @@ static int make_harmonics(const struct lw_accel_plan *plan, const float *spectru
         for (int j = 0; j < h->n_free; j++)
             h->rates[j][i] = -2 * M_PI * rates[h->free[j]] * h->step[h->free[j]];
     }
+    int worst = LW_OK;
+#pragma omp taskloop grainsize(1) shared(worst)
     for (int k = 1; k <= n; k++) {
         const struct point p = point_at(spectrum, plan->n_bins, k * start[0], k * start[1], k * start[2]);
-        const int rc = add_harmonic(&p, h->values[k - 1], err);
-        if (rc)
-            return rc;
+        struct lw_error its;
+        const int rc = add_harmonic(refiner, &p, h->values[k - 1], &its);
+        if (rc) {
+#pragma omp critical(lw_accel_refine)
+            {
+                worst = rc;
+                *err = its;
+            }
+        }
     }
-    return LW_OK;
+    return worst;
 }
 
 /* The sum of the powers of all harmonics at a point, with its gradient and Hessian. */
@@ -303,13 +384,14 @@ static void estimate_errors(const struct harmonics *h, const struct value *value
     }
 }
 
-int lw_accel_refine(const struct lw_accel_plan *plan, const float *spectrum, const float *variances,
+int lw_accel_refine(const struct lw_accel_refiner *refiner, const float *spectrum, const float *variances,
                     const struct lw_accel_hit *hit, struct lw_accel_candidate *candidate, struct lw_error *err)
 {
+    const struct lw_accel_plan *const plan = refiner->plan;
     const int n = 1 << hit->stage;
     double point[3] = {(double)hit->r / (LW_ACCEL_STEPS * n), lw_accel_z(plan, hit->z) / n, lw_accel_w(plan, hit->w) / n};
     struct harmonics h;
-    const int rc = make_harmonics(plan, spectrum, n, point, &h, err);
+    const int rc = make_harmonics(refiner, spectrum, n, point, &h, err);
     if (rc)
         return rc;
 

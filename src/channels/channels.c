@@ -87,6 +87,7 @@ static void close_run(struct lw_channels *run)
         lw_channels_ops(run)->wait(run->search, run->items[0].spectrum, run->items[0].variances, &run->items[0].hits, &ignored);
     if (run->search)
         lw_channels_ops(run)->destroy(run->search);
+    lw_accel_refiner_destroy(&run->refiner);
     lw_comm_leave_team(run->team);
     lw_channels_free(run);
     lw_marks_close(&run->marks);
@@ -178,8 +179,9 @@ static const char *traffic_text(const struct lw_channels *run, char text[LW_TRAF
 static int open_search(struct lw_channels *run, struct lw_error *err)
 {
     const struct lw_accel_request *const request = run->request;
-    const int rc = lw_channels_ops(run)->create(run->setup.engine, &request->plan, request->zaps, request->n_zaps, run->bytes.most,
-                                                &run->search, err);
+    int rc = lw_channels_ops(run)->create(run->setup.engine, &request->plan, request->zaps, request->n_zaps, run->bytes.most,
+                                          &run->search, err);
+    rc = rc ? rc : lw_accel_refiner_create(&request->plan, &run->refiner, err);
     lw_timeline_end(LW_START_MEMORY);
     return lw_comm_agree(run->setup.comm, rc, err);
 }

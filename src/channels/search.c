@@ -1,6 +1,5 @@
 #include "channels/state.h"
 
-#include "accel/refine.h"
 #include "accel/sift.h"
 #include "base/integers.h"
 #include "base/memory.h"
@@ -140,8 +139,9 @@ static struct lw_accel_row done_row(int64_t channel, int64_t reached)
     return (struct lw_accel_row){.channel = channel, .r = (double)reached};
 }
 
-/* Refine this rank's share of a channel's hits. An exact sum may be less significant than its hit, whose harmonics are at those
- * points of the grid that suit noise best; below --sigma it is no candidate. @param n_rows  set */
+/* Refine this rank's share of a channel's hits; the harmonics of a hit are tasks, too, as hits are few. An exact sum may be
+ * less significant than its hit, whose harmonics are at those points of the grid that suit noise best; below --sigma it is no
+ * candidate. @param n_rows  set */
 static int refine(struct lw_channels *run, struct lw_channels_item *item, int64_t *n_rows, struct lw_error *err)
 {
     const struct lw_accel_plan *const plan = &run->request->plan;
@@ -151,10 +151,12 @@ static int refine(struct lw_channels *run, struct lw_channels_item *item, int64_
     const int64_t own = worst == LW_OK && item->is_active && n > place ? lw_divide_up(n - place, step) : 0;
     if (own > LW_CHANNELS_MOST_KEPT)
         return fail_many(run, item->channel, "candidates", LW_CHANNELS_MOST_KEPT * step, err);
-#pragma omp parallel for num_threads(run->n_threads) schedule(dynamic)
+#pragma omp parallel num_threads(run->n_threads)
+#pragma omp single
+#pragma omp taskloop grainsize(1) shared(worst)
     for (int64_t i = 0; i < own; i++) {
         struct lw_error its;
-        const int rc = lw_accel_refine(plan, item->spectrum, item->variances, &item->hits.hits[place + i * step],
+        const int rc = lw_accel_refine(&run->refiner, item->spectrum, item->variances, &item->hits.hits[place + i * step],
                                        &run->candidates[i], &its);
         if (rc) {
 #pragma omp critical

@@ -1,6 +1,7 @@
 /* state.h - a run over whole channels: the state that its parts share. */
 #pragma once
 
+#include "accel/refine.h"
 #include "job/candidate_rows.h"
 #include "job/marks.h"
 #include "resume/checkpoint.h"
@@ -69,6 +70,7 @@ struct lw_channels {
     struct lw_accel_candidate *candidates;      /* owned; [LW_CHANNELS_MOST_KEPT] */
     struct lw_accel_row *rows, *received;       /* owned; [LW_CHANNELS_MOST_KEPT + 1], [LW_CHANNELS_MOST_SENT] */
     struct lw_accel_search *search; /* owned */
+    struct lw_accel_refiner refiner;
     bool is_searching;              /* the engine has begun a channel */
     double searched_since;
 

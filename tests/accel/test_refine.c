@@ -17,6 +17,7 @@
 enum { N = 1 << 17 };
 
 static struct lw_accel_plan plan;
+static struct lw_accel_refiner refiner;
 static double *series;
 static float *spectrum, *variances;
 
@@ -135,7 +136,7 @@ static void check_signal(double r, double z, double w, int stage, double power, 
     make(r, z, w, 1 << stage, power, true);
     const struct lw_accel_hit hit = hit_at(r, z, w, stage);
     struct lw_accel_candidate c;
-    CHECK(lw_accel_refine(&plan, spectrum, variances, &hit, &c, NULL) == LW_OK && c.harmonics == 1 << stage, "not refined");
+    CHECK(lw_accel_refine(&refiner, spectrum, variances, &hit, &c, NULL) == LW_OK && c.harmonics == 1 << stage, "not refined");
     const double sum = exact_sum(&c), errors[3] = {c.r_error, c.z_error, c.w_error};
     CHECK(fabs(c.power - sum) <= tolerance * sum, "r %g z %g w %g, %d harmonics: a power of %.8g, by the samples %.8g", r, z, w,
           1 << stage, c.power, sum);
@@ -157,6 +158,8 @@ static void make_plan(double w_max)
     const struct lw_accel_spec spec = {.n = N, .n_fft = N, .n_stages = 5, .z_max = 200, .w_max = w_max, .r_low = 1, .r_high = N / 2,
                                        .sigma = 2};
     CHECK(lw_accel_plan(&spec, &plan, NULL) == LW_OK, "no plan");
+    lw_accel_refiner_destroy(&refiner);
+    CHECK(lw_accel_refiner_create(&plan, &refiner, NULL) == LW_OK, "no refiner");
 }
 
 /* The point of a hit stays if the maximum is three steps of z away, and only then. */
@@ -166,7 +169,7 @@ static void check_no_maximum(void)
     for (int i = 0; i < 2; i++) {
         const struct lw_accel_hit hit = hit_at(30000, 22 + 4 * i, 0, 0);
         struct lw_accel_candidate c;
-        CHECK(lw_accel_refine(&plan, spectrum, variances, &hit, &c, NULL) == LW_OK, "not refined");
+        CHECK(lw_accel_refine(&refiner, spectrum, variances, &hit, &c, NULL) == LW_OK, "not refined");
         if (i == 0)
             CHECK(fabs(c.r - 30000) < 1e-3 && fabs(c.z - 20) < 1e-3 && c.z_error < 0.1, "found %g %g", c.r, c.z);
         else
@@ -181,7 +184,7 @@ static void print_speed(void)
     struct lw_accel_candidate c;
     const clock_t begin = clock();
     for (int i = 0; i < 20; i++)
-        CHECK(lw_accel_refine(&plan, spectrum, variances, &hit, &c, NULL) == LW_OK, "not refined");
+        CHECK(lw_accel_refine(&refiner, spectrum, variances, &hit, &c, NULL) == LW_OK, "not refined");
     printf("refinement of a sum of 8 harmonics: %.2f ms\n", (double)(clock() - begin) / CLOCKS_PER_SEC * 1e3 / 20);
 }
 
@@ -213,6 +216,7 @@ int main(void)
         CHECK(squares[i] / n_squares[i] < 2 && squares[i] / n_squares[i] > 0.4, "mean square of parameter %d: %g of %d", i,
               squares[i] / n_squares[i], n_squares[i]);
     print_speed();
+    lw_accel_refiner_destroy(&refiner);
     free(series);
     free(spectrum);
     free(variances);
