@@ -191,8 +191,7 @@ static void summarize(struct lw_channels *run, int64_t n_candidates)
     lw_report_stages(&run->report);
     lw_log_info("%" PRId64 " candidate%s in %" PRId64 " channel%s", n_candidates, n_candidates == 1 ? "" : "s",
                 run->setup.job.op.n_channels, run->setup.job.op.n_channels == 1 ? "" : "s");
-    lw_report_memory(&run->report);
-    lw_report_traffic(&run->report);
+    lw_report_use(&run->report);
     lw_result_warn(&run->result, &run->flaws);
 }
 

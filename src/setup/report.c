@@ -9,9 +9,7 @@
 
 int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES], struct lw_error *err)
 {
-    *report = (struct lw_report){.comm = comm, .started = lw_now()};
-    for (int stage = 0; stage < LW_REPORT_STAGES; stage++)
-        report->stages[stage] = stages[stage];
+    *report = (struct lw_report){.comm = comm, .stages = stages, .started = lw_now()};
     report->all_seconds = lw_alloc_array((int64_t)lw_comm_size(comm) * LW_REPORT_STAGES, sizeof *report->all_seconds,
                                          "the summary", err);
     return report->all_seconds ? LW_OK : LW_ESYSTEM;
@@ -86,13 +84,6 @@ void lw_report_stages(struct lw_report *report)
                     report->stages[longest], 100 * share);
 }
 
-void lw_report_memory(const struct lw_report *report)
-{
-    char resident[24];
-    const int64_t peak = lw_comm_max(report->comm, lw_memory_peak_bytes());
-    lw_log_detail("peak memory of a rank: %s", lw_bytes_text(peak, resident));
-}
-
 const char *lw_traffic_text(const struct lw_traffic *traffic, char text[LW_TRAFFIC_TEXT])
 {
     int used = snprintf(text, LW_TRAFFIC_TEXT, "%" PRId64 " agreements, %" PRId64 " collectives of %" PRId64 " bytes in all, "
@@ -103,12 +94,13 @@ const char *lw_traffic_text(const struct lw_traffic *traffic, char text[LW_TRAFF
     return text;
 }
 
-void lw_report_traffic(const struct lw_report *report)
+void lw_report_use(const struct lw_report *report)
 {
     static const char *const names[] = {[LW_PHASE_START] = "start", [LW_PHASE_ROUNDS] = "rounds"};
     struct lw_traffic traffic[LW_PHASE_END];
     int64_t sums[LW_PHASE_END][2];
     char text[LW_TRAFFIC_TEXT];
+    lw_log_detail("peak memory of a rank: %s", lw_bytes_text(lw_comm_max(report->comm, lw_memory_peak_bytes()), text));
     for (int phase = 0; phase < LW_PHASE_END; phase++) {
         traffic[phase] = *lw_comm_traffic(report->comm, phase);
         sums[phase][0] = traffic[phase].messages;

@@ -8,7 +8,7 @@
 
 struct lw_report {
     struct lw_comm *comm;                       /* borrowed */
-    const char *stages[LW_REPORT_STAGES];       /* names, static storage; NULL ends the list */
+    const char *const *stages;                  /* [LW_REPORT_STAGES] names, static storage; NULL ends the list */
     double seconds[LW_REPORT_STAGES];           /* busy time of each stage in this rank; the run adds to it */
     double *all_seconds;                        /* owned; on rank 0 `seconds` of all ranks, [ranks x LW_REPORT_STAGES] */
     double started;
@@ -16,7 +16,7 @@ struct lw_report {
 };
 
 /** Open a report. LW_ESYSTEM: no memory. `report` may be closed whatever the outcome.
- * @param stages  LW_REPORT_STAGES names; the last ones may be NULL */
+ * @param stages  LW_REPORT_STAGES names, static storage; the last ones may be NULL */
 int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES],
                    struct lw_error *err);
 void lw_report_close(struct lw_report *report);
@@ -31,16 +31,14 @@ void lw_report_stages(struct lw_report *report);
 /** Return the name of the stage in which this rank was busy longest. */
 const char *lw_report_longest(const struct lw_report *report);
 
-/** Log the largest peak memory of any rank. Collective. */
-void lw_report_memory(const struct lw_report *report);
-
 #define LW_TRAFFIC_TEXT 200
 
 /** Write in words what ranks send. @return  text */
 const char *lw_traffic_text(const struct lw_traffic *traffic, char text[LW_TRAFFIC_TEXT]);
 
-/** Log (--verbose) what all ranks have sent until the first round and in the rounds. Collective. */
-void lw_report_traffic(const struct lw_report *report);
+/** Log (--verbose) the largest peak memory of any rank, and what all ranks have sent until the first round and in the rounds.
+ * Collective. */
+void lw_report_use(const struct lw_report *report);
 
 /** Return the seconds since the report was opened. */
 double lw_report_elapsed(const struct lw_report *report);

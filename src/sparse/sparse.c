@@ -251,8 +251,7 @@ static void summarize(struct lw_sparse *run)
     if (run->rank == 0)
         warn_of_tones(run, &totals);
     lw_log_detail("combined %s a rank over MPI", lw_bytes_text(run->bytes_combined, combined));
-    lw_report_memory(&run->report);
-    lw_report_traffic(&run->report);
+    lw_report_use(&run->report);
     lw_result_warn(&run->result, &run->flaws);
     if (run->method && run->method->log)
         run->method->log(run);

@@ -151,8 +151,7 @@ static void summarize(struct stream *run, const struct lw_flaws *flaws)
     lw_log_info("%.3g output samples in %.3f s: %.4g Msamples/s; read %s, wrote %s, %.0f MB/s", outputs, elapsed,
                 outputs / elapsed / 1e6, lw_bytes_text(bytes_read, read), lw_bytes_text(bytes_written, written),
                 (double)(bytes_read + bytes_written) / elapsed / 1e6);
-    lw_report_memory(&run->report);
-    lw_report_traffic(&run->report);
+    lw_report_use(&run->report);
     lw_result_warn(&run->result, flaws);
 }
 
