@@ -50,14 +50,12 @@ int64_t lw_choice_workers(const struct lw_comm *comm, const struct lw_engine *en
     return lw_max64(1, lw_min64(engine->n_workers, share));
 }
 
-static void choose(struct lw_setup *setup, int e, const char *why)
+void lw_choice_take(struct lw_setup *setup, int e, const char *why)
 {
     setup->engine_type = lw_engines[e];
     const int room = (int)(sizeof setup->engine_choice - sizeof " engine: " - strlen(lw_engines[e]->name));
     snprintf(setup->engine_choice, sizeof setup->engine_choice, "%s engine: %.*s", lw_engines[e]->name, room, why);
 }
-
-void lw_choice_take(struct lw_setup *setup, int engine) { choose(setup, engine, "requested"); }
 
 /* ---- models -------------------------------------------------------------------------------------------------------------- */
 
@@ -142,7 +140,7 @@ static bool go_on(struct lw_setup *setup)
     engine = engine > 0 || setup->machine ? engine : process.engine;
     if (engine == 0 || !is_usable(setup, engine - 1, text, &missing))
         return false;
-    choose(setup, engine - 1, why);
+    lw_choice_take(setup, engine - 1, why);
     return true;
 }
 
@@ -155,7 +153,7 @@ static bool compare(struct lw_setup *setup, int e, lw_run_model_fn *find, const 
                                   .write = cpu->write};
     if (device.start > 0 && lw_choice_is_cpu(cpu, &device)) {
         note_times(setup, cpu, &device, e, "at least ");
-        choose(setup, 0, setup->engine_times);
+        lw_choice_take(setup, 0, setup->engine_times);
         return true;
     }
     if (!is_usable(setup, e, text, missing))
@@ -163,15 +161,15 @@ static bool compare(struct lw_setup *setup, int e, lw_run_model_fn *find, const 
     const int rc = find_model(setup, e, find, &device, &err);
     if (rc) {
         snprintf(why, sizeof why, "the %s engine cannot do it: %.200s", lw_engines[e]->name, err.message);
-        choose(setup, 0, why);
+        lw_choice_take(setup, 0, why);
         return true;
     }
     note_times(setup, cpu, &device, e, "");
     if (lw_choice_is_cpu(cpu, &device)) {
-        choose(setup, 0, setup->engine_times);
+        lw_choice_take(setup, 0, setup->engine_times);
     } else {
         snprintf(why, sizeof why, "%.150s; %.220s", text, setup->engine_times);
-        choose(setup, e, why);
+        lw_choice_take(setup, e, why);
     }
     return true;
 }
@@ -192,14 +190,14 @@ void lw_choice_make(struct lw_setup *setup, lw_run_model_fn *find)
             is_made = compare(setup, e, find, &cpu, &missing);
         } else if ((is_made = is_usable(setup, e, text, &missing))) {
             snprintf(why, sizeof why, "%.150s; %.200s", text, err.message);
-            choose(setup, e, why);
+            lw_choice_take(setup, e, why);
         }
     if (!is_made) {
         if (lw_comm_size(setup->comm) > 1)
             snprintf(why, sizeof why, "rank %d (%s): %s", missing.rank, missing.host, missing.message);
         else
             snprintf(why, sizeof why, "%s", missing.message);
-        choose(setup, 0, why);
+        lw_choice_take(setup, 0, why);
     }
     for (e = 0; lw_engines[e] != setup->engine_type; e++)
         ;

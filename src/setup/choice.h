@@ -26,8 +26,8 @@ bool lw_choice_is_cpu(const struct lw_run_model *cpu, const struct lw_run_model 
  * @param model  models the run on an engine; NULL: a device is taken wherever it is usable */
 void lw_choice_make(struct lw_setup *setup, lw_run_model_fn *model);
 
-/** Take the engine that --engine names. */
-void lw_choice_take(struct lw_setup *setup, int engine);
+/** Take engine lw_engines[e], and note why. */
+void lw_choice_take(struct lw_setup *setup, int e, const char *why);
 
 /** Return the workers of this rank that count in a model. Ranks that are not bound to cores have a thread for each core of the
  * node, all of them: only a rank's share of the cores counts. */

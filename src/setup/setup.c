@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <unistd.h>
 
 /* The choices of --gaps and --overlap are in the order of their enumerations. */
 static_assert(LW_OVERLAP_ERROR == 0 && LW_OVERLAP_FIRST == 1 && LW_OVERLAP_LAST == 2, "order of --overlap");
@@ -78,7 +77,7 @@ static void begin_engine(struct lw_setup *setup)
     const int choice = only_cpu ? 1 : lw_options_choice(options, "engine");     /* 0: auto; else 1 + the index in lw_engines */
     if (choice == 0)
         return;
-    lw_choice_take(setup, choice - 1);
+    lw_choice_take(setup, choice - 1, "requested");
     if (!setup->machine)
         lw_warm_up_begin(&setup->warm_up, setup->engine_type, &setup->engine_spec);
 }
