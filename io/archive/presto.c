@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "design/transform.h"
 #include "io/bytes/transfer.h"
 #include "options/parse.h"
@@ -30,21 +31,14 @@ static const char first_key[] = "Data file name without suffix";
 
 /* ---- the text -------------------------------------------------------------------------------------------------------- */
 
-static bool has_ending(const char *file, const char *ending)
-{
-    const size_t length = strlen(file), end = strlen(ending);
-    return length > end && length < LW_MAX_PATH && strcmp(file + length - end, ending) == 0;
-}
-
-static bool is_spectrum(const char *file) { return has_ending(file, ".fft"); }
+static bool is_spectrum(const char *file) { return lw_before_ending(file, ".fft") > 0; }
 
 /* Turn "NAME.dat" or "NAME.fft" into "NAME.inf". Returns false if the name has another ending. */
 static bool name_text(const char *file, char name[LW_MAX_PATH])
 {
-    if (!has_ending(file, ".dat") && !is_spectrum(file))
-        return false;
-    snprintf(name, LW_MAX_PATH, "%.*s.inf", (int)(strlen(file) - strlen(".dat")), file);
-    return true;
+    const size_t before = lw_before_ending(file, is_spectrum(file) ? ".fft" : ".dat");
+    snprintf(name, LW_MAX_PATH, "%.*s.inf", (int)before, file);
+    return before > 0;
 }
 
 /* Read NAME.inf of a series NAME.dat. @param text  set to its text, which the caller frees; NULL on failure */
@@ -173,11 +167,9 @@ static double find_angle(const char *text, const char *key)
     return find(text, key, value) ? lw_recorder_angle(value) : NAN;
 }
 
-static int find_flat(const struct lw_dataset_info *info, struct lw_flat *flat, struct lw_error *err)
+static struct lw_flat flat_of(const struct lw_dataset_info *info)
 {
-    (void)err;
-    *flat = (struct lw_flat){.values = {.number = LW_NUMBER_FLOAT32}, .n_dims = 1, .dims = {info->dims[0]}};
-    return LW_OK;
+    return (struct lw_flat){.values = {.number = LW_NUMBER_FLOAT32}, .n_dims = 1, .dims = {info->dims[0]}};
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
@@ -221,10 +213,8 @@ static int open_inverse(const struct lw_dataset_info *info, int *fd, struct lw_e
 static int open_series(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_flat_opened *const opened = dataset;
-    opened->fd = -1;
-    int rc = find_flat(info, &opened->flat, err);
-    if (rc == LW_OK && is_spectrum(info->file))
-        rc = open_inverse(info, &opened->fd, err);
+    *opened = (struct lw_flat_opened){.flat = flat_of(info), .fd = -1};
+    const int rc = is_spectrum(info->file) ? open_inverse(info, &opened->fd, err) : LW_OK;
     return rc ? rc : lw_flat_open(opened, info, err);
 }
 
@@ -242,11 +232,10 @@ static int describe_text(const char *text, struct lw_dataset_info *info, struct 
 {
     static const char *const fields[][2] = {{"telescope", "Telescope used"}, {"instrument", "Instrument used"},
                                             {"dispersion measure", "Dispersion measure"}};
-    struct lw_flat flat;
     double seconds;
     char value[VALUE];
-    int rc;
-    if ((rc = find_length(text, info, &info->dims[0], err)) || (rc = find_flat(info, &flat, err)))
+    int rc = find_length(text, info, &info->dims[0], err);
+    if (rc)
         return rc;
     if (is_spectrum(info->file) && info->dims[0] % 2)
         return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' gives %" PRId64 " bins: a spectrum of PRESTO has an even number",
@@ -254,6 +243,7 @@ static int describe_text(const char *text, struct lw_dataset_info *info, struct 
     if (!find_real(text, "Width of each time series bin", &seconds) || !lw_period_from_seconds(seconds, &info->axis.period))
         return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' lacks the length of a bin (Width of each time series bin)",
                        info->file);
+    const struct lw_flat flat = flat_of(info);
     if ((rc = lw_flat_describe(&flat, false, info, err)))
         return rc;
     snprintf(info->axis.source, sizeof info->axis.source, ".inf file");

@@ -14,6 +14,12 @@ void lw_append(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
+size_t lw_before_ending(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), its = strlen(ending);
+    return length > its && strcmp(name + length - its, ending) == 0 ? length - its : 0;
+}
+
 const char *lw_append_dims(char *text, size_t size, const int64_t *dims, int n_dims)
 {
     for (int d = 0; d < n_dims; d++)

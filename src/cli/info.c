@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/help.h"
 #include "cli/jobfile.h"
 #include "engine/registry.h"
@@ -69,14 +70,11 @@ void lw_info_build(const struct lw_comm *comm)
 
 /* ---- unfinished results of interrupted runs ---- */
 
-/* Copy a name without an ending. @return  false: the name has another ending */
-static bool take_ending(const char *name, const char *ending, char result[PATH_MAX])
+/* Copy the name of a temporary file without its suffix. @return  false: it has no such name */
+static bool take_result(const char *part, char result[PATH_MAX])
 {
-    const size_t length = strlen(name), end = strlen(ending);
-    if (length <= end || strcmp(name + length - end, ending) != 0)
-        return false;
-    snprintf(result, PATH_MAX, "%.*s", (int)(length - end), name);
-    return true;
+    snprintf(result, PATH_MAX, "%.*s", (int)lw_before_ending(part, LW_PART_SUFFIX), part);
+    return result[0];
 }
 
 static void print_journal(const char *result)
@@ -105,7 +103,7 @@ static void print_part(const char *folder, const char *name)
     struct lw_listing_origin origin = {0};
     struct lw_error damaged;
     snprintf(part, sizeof part, "%s/%s", folder, name);
-    if (!take_ending(part, LW_PART_SUFFIX, result))
+    if (!take_result(part, result))
         return;
     printf("%s\n    ", lw_escape(name, "", shown, sizeof shown));
     if (lw_result_file_is_held(part)) {
@@ -119,11 +117,7 @@ static void print_part(const char *folder, const char *name)
     lw_list_origin_release(&origin);
 }
 
-static int is_part(const struct dirent *entry)
-{
-    char result[PATH_MAX];
-    return take_ending(entry->d_name, LW_PART_SUFFIX, result);
-}
+static int is_part(const struct dirent *entry) { return lw_before_ending(entry->d_name, LW_PART_SUFFIX) > 0; }
 
 /* Print every unfinished result in a folder: its progress and the command that made it. LW_EIO. */
 static int print_folder(const char *folder, struct lw_error *err)
@@ -221,7 +215,7 @@ static int print_origin(const char *file, struct lw_error *err)
     const bool says_how = lw_list_origin(file, &origin);
     if (origin.is_incomplete)
         printf("\n# incomplete: its run of lapwing has not finished\n");
-    if (origin.is_incomplete && take_ending(file, LW_PART_SUFFIX, result)) {
+    if (origin.is_incomplete && take_result(file, result)) {
         printf("# %s; ", lw_result_file_is_held(file) ? "a run is writing it" : "nobody is writing it");
         print_journal(result);
     }

@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/proc.h"
+#include "base/text.h"
 #include "io/journal/journal.h"
 #include "io/list.h"
 #include "job/candidate_rows.h"
@@ -29,20 +30,14 @@ const struct lw_option lw_verify_options[] = {
     {.name = NULL},
 };
 
-static bool ends_with(const char *name, const char *ending)
-{
-    const size_t length = strlen(name), its = strlen(ending);
-    return length > its && strcmp(name + length - its, ending) == 0;
-}
-
 /* The journal vouches only for the outputs it lists as done; the rest of the file is unknown. */
 static int fail_incomplete(const char *file, struct lw_error *err)
 {
     struct lw_journal_progress progress;
     struct lw_error none;
     char result[LW_MAX_PATH], done[160] = "";
-    snprintf(result, sizeof result, "%.*s", (int)(strlen(file) - (ends_with(file, LW_PART_SUFFIX) ? strlen(LW_PART_SUFFIX) : 0)),
-             file);
+    const size_t before = lw_before_ending(file, LW_PART_SUFFIX);
+    snprintf(result, sizeof result, "%.*s", (int)(before > 0 ? before : strlen(file)), file);
     if (lw_journal_progress(result, &progress, &none) == LW_OK)
         snprintf(done, sizeof done, " (%s are done)", progress.done);
     return lw_fail(err, LW_EDATA, "'%.600s' is incomplete%s: its run has not finished; run the same command again", file, done);
@@ -60,7 +55,7 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
         return rc;
     const bool is_ours = lw_list_origin(file, &origin), is_incomplete = origin.is_incomplete;
     lw_list_origin_release(&origin);
-    if (is_incomplete || (is_ours && ends_with(file, LW_PART_SUFFIX)))
+    if (is_incomplete || (is_ours && lw_before_ending(file, LW_PART_SUFFIX) > 0))
         return fail_incomplete(file, err);
     if (!is_ours)
         return lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so there is nothing to compare it with; 'lapwing "
