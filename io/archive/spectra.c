@@ -96,36 +96,6 @@ static const void *raw_line(const struct lw_spectra *spectra, const struct lw_pa
 
 /* ---- values ---------------------------------------------------------------------------------------------------------- */
 
-static double value16(const uint8_t *at, struct lw_type type)
-{
-    uint16_t word;
-    memcpy(&word, at, sizeof word);
-    word = type.is_swapped ? __builtin_bswap16(word) : word;
-    return type.scalar == LW_INT16 ? (int16_t)word : word;
-}
-
-static double value32(const uint8_t *at, struct lw_type type)
-{
-    uint32_t word;
-    float value;
-    memcpy(&word, at, sizeof word);
-    word = type.is_swapped ? __builtin_bswap32(word) : word;
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
-
-static void to_values(struct lw_type type, const uint8_t *stored, int64_t n, double *values)
-{
-    for (int64_t i = 0; type.scalar == LW_UINT8 && i < n; i++)
-        values[i] = stored[i];
-    for (int64_t i = 0; type.scalar == LW_INT8 && i < n; i++)
-        values[i] = (int8_t)stored[i];
-    for (int64_t i = 0; (type.scalar == LW_INT16 || type.scalar == LW_UINT16) && i < n; i++)
-        values[i] = value16(stored + 2 * i, type);
-    for (int64_t i = 0; type.scalar == LW_FLOAT32 && i < n; i++)
-        values[i] = value32(stored + 4 * i, type);
-}
-
 static void from_values(struct lw_type type, const double *values, int64_t n, void *into)
 {
     switch (type.scalar) {
@@ -151,7 +121,7 @@ static void compute_line(const struct lw_spectra *spectra, const struct lw_patch
     double values[LW_PATCH_CHANNELS], more[LW_PATCH_CHANNELS];
     for (int s = 0; s < spectra->n_summed; s++) {
         double *const to = s == 0 ? values : more;
-        to_values(spectra->stored, raw_line(spectra, patch, &raw[s], t, line), n, to);
+        lw_type_numbers(spectra->stored, raw_line(spectra, patch, &raw[s], t, line), n, to);
         for (int64_t i = 0; levels && i < n; i++)
             to[i] = ((to[i] - zero) * (double)levels->scale[s][i] + (double)levels->offset[s][i]) * (double)levels->weight[i];
         for (int64_t i = 0; s > 0 && i < n; i++)
