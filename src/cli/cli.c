@@ -499,16 +499,20 @@ static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error
     return lw_run(comm, cli->job, cli->options, cli->command_line, err);
 }
 
-static int execute_info(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
+/* Run on rank 0 alone. */
+static int execute_info(const struct lw_cli *cli, const struct lw_comm *comm, struct lw_error *err)
 {
     struct lw_hints hints;
+    if (!cli->file) {
+        lw_info_build(comm);
+        return LW_OK;
+    }
     const int rc = lw_hints_take(cli->options, &hints, err);
     if (rc)
         return rc;
     if (lw_options_given(cli->options, "write-accel"))
-        return lw_comm_agree(comm, lw_comm_rank(comm) > 0 ? LW_OK :
-                             lw_candidates_write(cli->file, lw_options_text(cli->options, "write-accel"), err), err);
-    return lw_options_flag(cli->options, "job") ? lw_info_job(comm, cli->file, err) : lw_info_file(comm, cli->file, &hints, err);
+        return lw_candidates_write(cli->file, lw_options_text(cli->options, "write-accel"), err);
+    return lw_options_flag(cli->options, "job") ? lw_info_job(cli->file, err) : lw_info_file(cli->file, &hints, err);
 }
 
 static int execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
@@ -519,11 +523,7 @@ static int execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *er
     case LW_ACTION_VERSION:
         return lw_comm_rank(comm) == 0 ? lw_cli_print(cli, err) : LW_OK;
     case LW_ACTION_INFO:
-        if (cli->file)
-            return execute_info(cli, comm, err);
-        if (lw_comm_rank(comm) == 0)
-            lw_info_build(comm);
-        return LW_OK;
+        return lw_comm_rank(comm) == 0 ? execute_info(cli, comm, err) : LW_OK;
     case LW_ACTION_PLOT:
         if ((rc = compare_options(cli, comm, err)))
             return rc;

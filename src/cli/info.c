@@ -243,7 +243,7 @@ static int print_file(const char *file, struct lw_error *err)
     return print_origin(file, err);
 }
 
-static int print_object(const char *name, const struct lw_hints *hints, struct lw_error *err)
+int lw_info_file(const char *name, const struct lw_hints *hints, struct lw_error *err)
 {
     struct lw_object object;
     struct stat status;
@@ -263,11 +263,6 @@ static int print_object(const char *name, const struct lw_hints *hints, struct l
     return rc || is_table ? rc : lw_facts_print(name, NULL, err);
 }
 
-int lw_info_file(struct lw_comm *comm, const char *name, const struct lw_hints *hints, struct lw_error *err)
-{
-    return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? print_object(name, hints, err) : LW_OK, err);
-}
-
 static int print_job_of(const struct lw_listing_origin *origin, const char *file, struct lw_error *err)
 {
     char job[4 * sizeof origin->job], added[LW_JOBFILE_ADDED];
@@ -281,7 +276,7 @@ static int print_job_of(const struct lw_listing_origin *origin, const char *file
     return rc;
 }
 
-static int print_job(const char *file, struct lw_error *err)
+int lw_info_job(const char *file, struct lw_error *err)
 {
     struct lw_listing_origin origin;
     int rc = lw_list_check(file, err);
@@ -294,9 +289,4 @@ static int print_job(const char *file, struct lw_error *err)
                      "shows its contents", file);
     lw_list_origin_release(&origin);
     return rc;
-}
-
-int lw_info_job(struct lw_comm *comm, const char *file, struct lw_error *err)
-{
-    return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? print_job(file, err) : LW_OK, err);
 }

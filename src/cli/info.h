@@ -9,15 +9,14 @@ struct lw_notes;
 /** Print versions, libraries, engines, cores and memory on standard output. Called on rank 0 alone. */
 void lw_info_build(const struct lw_comm *comm);
 
-/** Print on rank 0 what `name` is: of a dataset FILE:/path the facts, or the strongest rows of a table; of a file its data and all
- * its datasets; of a folder the unfinished results. Errors, on every rank: those of lw_list_file and lw_examine_dataset.
- * Collective.
+/** Print what `name` is: of a dataset FILE:/path the facts, or the strongest rows of a table; of a file its data and all its
+ * datasets; of a folder the unfinished results. Errors are those of lw_list_file and lw_examine_dataset. Called on rank 0 alone.
  * @param hints  if any are set, only the facts of the dataset that they describe are printed */
-int lw_info_file(struct lw_comm *comm, const char *name, const struct lw_hints *hints, struct lw_error *err);
+int lw_info_file(const char *name, const struct lw_hints *hints, struct lw_error *err);
 
-/** Print on rank 0 the job file that makes a result again, and nothing else. LW_EDATA: the file is no result of a job, or its
- * configuration cannot be printed as text. Other errors as of lw_info_file. Collective. */
-int lw_info_job(struct lw_comm *comm, const char *file, struct lw_error *err);
+/** Print the job file that makes a result again, and nothing else. LW_EDATA: the file is no result of a job, or its configuration
+ * cannot be printed as text. Other errors as of lw_info_file. Called on rank 0 alone. */
+int lw_info_job(const char *file, struct lw_error *err);
 
 /* ---- one dataset: facts.c, table.c; candidates.c: a table of candidates, as PRESTO lists them ---- */
 
