@@ -349,7 +349,7 @@ static int load_jobfile(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
 {
     struct lw_options_file jobfile = {0};
     int rc;
-    (void)((rc = lw_jobfile_read(comm, cli->file, &jobfile, err)) ||
+    (void)((rc = lw_jobfile_read(comm, cli->file, false, &jobfile, err)) ||
            (rc = lw_jobfile_job(&jobfile, &cli->job, err)) ||
            (rc = create_options(cli, err)) ||
            (rc = lw_jobfile_apply(&jobfile, cli->options, err)) ||
@@ -396,7 +396,7 @@ static int rebuild_job(struct lw_comm *comm, const char *file, struct lw_verify_
 {
     struct lw_options_file jobfile = {0};
     int rc;
-    if ((rc = lw_jobfile_of_result(comm, file, &jobfile, err)) == LW_OK &&
+    if ((rc = lw_jobfile_read(comm, file, true, &jobfile, err)) == LW_OK &&
         (rc = lw_jobfile_job(&jobfile, &request->ops, err)) == LW_OK &&
         (rc = lw_command_options(LW_ACTION_RUN, request->ops, NULL, &request->options, err)) == LW_OK)
         rc = lw_jobfile_apply(&jobfile, request->options, err);
@@ -468,7 +468,7 @@ static int plan_machine(const struct lw_cli *cli, struct lw_comm *comm, struct l
     if (length > 0 && !is_jobfile(name))
         return lw_fail(err, LW_EUSAGE, "--for: '%s' is neither a value such as nodes=64 nor the name of a file such as cluster.ini",
                        name);
-    int rc = length > 0 ? lw_jobfile_read(comm, name, &file, err) : LW_OK;
+    int rc = length > 0 ? lw_jobfile_read(comm, name, false, &file, err) : LW_OK;
     rc = rc ? rc : lw_machine_parse(text, length > 0 ? &file : NULL, &machine, err);
     lw_jobfile_release(&file);
     return rc ? rc : lw_plan_machine(comm, cli->job, cli->options, &machine, cli->file, err);

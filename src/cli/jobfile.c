@@ -136,16 +136,15 @@ static int share_text(struct lw_comm *comm, char **text, int64_t bytes, struct l
     return code;
 }
 
-/* Read a job file on rank 0 and send it to all ranks. @param read  reads on rank 0, and allocates jobfile->text */
-static int share(struct lw_comm *comm, const char *path, int (*read)(struct lw_options_file *, struct lw_error *),
-                 struct lw_options_file *jobfile, struct lw_error *err)
+int lw_jobfile_read(struct lw_comm *comm, const char *path, bool is_result, struct lw_options_file *jobfile, struct lw_error *err)
 {
     int64_t variables_bytes = 0;
     *jobfile = (struct lw_options_file){.path = lw_alloc(strlen(path) + 1, "a file name", err)};
     int code = jobfile->path ? LW_OK : LW_ESYSTEM;
     if (code == LW_OK)
         strcpy(jobfile->path, path);
-    if (code == LW_OK && lw_comm_rank(comm) == 0 && (code = read(jobfile, err)) == LW_OK)
+    const bool reads = code == LW_OK && lw_comm_rank(comm) == 0;
+    if (reads && (code = is_result ? take_origin(jobfile, err) : read_text(jobfile, err)) == LW_OK)
         code = (jobfile->variables = gather_variables(jobfile->text, &variables_bytes, err)) ? LW_OK : LW_ESYSTEM;
     if ((code = lw_comm_agree(comm, code, err)))
         return code;
@@ -153,16 +152,6 @@ static int share(struct lw_comm *comm, const char *path, int (*read)(struct lw_o
     if ((code = share_text(comm, &jobfile->text, jobfile->bytes + 1, err)) == LW_OK)
         code = share_text(comm, &jobfile->variables, variables_bytes, err);
     return code;
-}
-
-int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_options_file *jobfile, struct lw_error *err)
-{
-    return share(comm, path, read_text, jobfile, err);
-}
-
-int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_options_file *jobfile, struct lw_error *err)
-{
-    return share(comm, path, take_origin, jobfile, err);
 }
 
 void lw_jobfile_release(struct lw_options_file *jobfile)

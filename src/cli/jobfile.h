@@ -9,11 +9,9 @@
 #include "options/file.h"
 
 /** Read a job file. LW_EIO: it cannot be read; LW_ECONFIG: it is no text, or longer than 64 MiB. Collective. Release with
- * lw_jobfile_release in any case. */
-int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_options_file *jobfile, struct lw_error *err);
-
-/** Read the job file that a result contains. LW_EDATA: there is none. Otherwise like lw_jobfile_read. Collective. */
-int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_options_file *jobfile, struct lw_error *err);
+ * lw_jobfile_release in any case.
+ * @param is_result  the file is a result, which contains the job file; LW_EDATA: it contains none */
+int lw_jobfile_read(struct lw_comm *comm, const char *path, bool is_result, struct lw_options_file *jobfile, struct lw_error *err);
 
 enum { LW_JOBFILE_ADDED = 80 };
 
