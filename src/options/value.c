@@ -102,24 +102,20 @@ static int set_bytes(struct lw_option_value *value, const char *text, const char
 
 static int set_real(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
 {
+    static const struct {
+        enum lw_parse (*parse)(const char *text, double *number);
+        const char *what;
+    } kinds[] = {
+        [LW_OPTION_REAL] = {lw_parse_real, "a finite number such as 0.5 or 1e-3"},
+        [LW_OPTION_DURATION] = {lw_parse_duration,
+                                "a time such as 0.5, 20ms, 500us, 1.5s, 2min, 1h or 3d (a number alone: seconds)"},
+        [LW_OPTION_FREQUENCY] = {lw_parse_frequency, "a frequency such as 500, 5mHz, 4kHz, 1.2MHz or 1GHz (a number alone: Hz)"},
+        [LW_OPTION_RATE] = {lw_parse_rate, "a rate such as 500MB/s, 200GB/s or 1.5GiB/s (a number alone: bytes a second)"},
+    };
     const struct lw_option *const option = value->option;
     double number;
-    const char *what = "a finite number such as 0.5 or 1e-3";
-    enum lw_parse found;
-    if (option->kind == LW_OPTION_DURATION) {
-        found = lw_parse_duration(text, &number);
-        what = "a time such as 0.5, 20ms, 500us, 1.5s, 2min, 1h or 3d (a number alone: seconds)";
-    } else if (option->kind == LW_OPTION_FREQUENCY) {
-        found = lw_parse_frequency(text, &number);
-        what = "a frequency such as 500, 5mHz, 4kHz, 1.2MHz or 1GHz (a number alone: Hz)";
-    } else if (option->kind == LW_OPTION_RATE) {
-        found = lw_parse_rate(text, &number);
-        what = "a rate such as 500MB/s, 200GB/s or 1.5GiB/s (a number alone: bytes a second)";
-    } else {
-        found = lw_parse_real(text, &number);
-    }
-    if (found != LW_PARSE_OK)
-        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not %s", origin, text, what);
+    if (kinds[option->kind].parse(text, &number) != LW_PARSE_OK)
+        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not %s", origin, text, kinds[option->kind].what);
     if (has_limits(option) && (number < option->minimum || number > option->maximum))
         return fail_limits(option, text, origin, err);
     value->real = number;
