@@ -94,7 +94,7 @@ static void check_map(bool is_real)
     t->tones[1] = (struct lw_sfft_tone){.index = 7, .offset = -0.3};
     t->tones[2] = (struct lw_sfft_tone){.index = 0, .is_fixed = is_real};
     const struct lw_sfft_tone_part parts[3] = {{CMPLX(1, 2), CMPLX(-3, 0.5)}, {CMPLX(0.2, -1), 2}, {CMPLX(3, 0), 0}};
-    lw_sfft_tones_add(t, 0, parts, 1.5, image);
+    lw_sfft_tones_add(t, parts, 1.5, image);
     double complex forward = 0;
     double worst = 0, adjoint = 0;
     for (int r = 0; r < t->n_rows; r++) {

@@ -138,14 +138,14 @@ static void add_to_row(const struct lw_sfft_tones *t, const struct lw_sfft_tone 
     }
 }
 
-void lw_sfft_tones_add(const struct lw_sfft_tones *t, int64_t first, const struct lw_sfft_tone_part *parts, double scale,
+void lw_sfft_tones_add(const struct lw_sfft_tones *t, const struct lw_sfft_tone_part *parts, double scale,
                        double complex *values)
 {
     #pragma omp parallel for num_threads(t->spec.n_threads) schedule(dynamic)
     for (int r = 0; r < t->n_rows; r++) {
-        for (int64_t j = first; j < t->n_tones; j++) {
+        for (int64_t j = 0; j < t->n_tones; j++) {
             const double by = scale * weight_of(t, &t->tones[j]);
-            const struct lw_sfft_tone_part part = {by * parts[j - first].flat, by * parts[j - first].slope};
+            const struct lw_sfft_tone_part part = {by * parts[j].flat, by * parts[j].slope};
             add_to_row(t, &t->tones[j], &t->rows[r], part, values + t->rows[r].place);
         }
     }
@@ -295,7 +295,7 @@ static void make_image(const struct lw_sfft_tones *t, const struct lw_sfft_tone_
         parts[j].flat = unknowns[j].flat;
         parts[j].slope = 2 * M_PI * I * t->tones[j].amplitude * t->scale[j] * creal(unknowns[j].slope);
     }
-    lw_sfft_tones_add(t, 0, parts, 1, t->image);
+    lw_sfft_tones_add(t, parts, 1, t->image);
 }
 
 /* Adjoint of make_image, applied to values over the samples. */
@@ -358,7 +358,7 @@ static void subtract_tones(struct lw_sfft_tones *t)
     memcpy(t->rest, t->samples, (size_t)t->n_samples * sizeof *t->rest);
     for (int64_t j = 0; j < t->n_tones; j++)
         t->part[j] = (struct lw_sfft_tone_part){t->tones[j].amplitude, 0};
-    lw_sfft_tones_add(t, 0, t->part, -1, t->rest);
+    lw_sfft_tones_add(t, t->part, -1, t->rest);
 }
 
 /* Move whole bins from the offset to the index. The amplitude belongs to the middle of the signal, where the wave of the index
@@ -474,7 +474,7 @@ static void subtract_others(struct lw_sfft_tones *t, double *samples, const stru
             t->part[t->n_tones++] = part;
         }
         if (t->n_tones == t->spec.capacity || i + 1 == count) {
-            lw_sfft_tones_add(t, 0, t->part, -1, (double complex *)samples);
+            lw_sfft_tones_add(t, t->part, -1, (double complex *)samples);
             t->n_tones = 0;
         }
     }

@@ -99,8 +99,8 @@ struct lw_sfft_line lw_sfft_tones_line(const struct lw_sfft_tones *tones, const 
 /* ---- the two maps of a fit: parts of tones over the rows ---- */
 
 /** values[i] += scale x the image of the parts: sum over tones of (flat + slope (t/n - 1/2)) exp(...). For a real signal twice
- * the real part, except for fixed tones. `parts` has one entry for each tone from `first` on. */
-void lw_sfft_tones_add(const struct lw_sfft_tones *tones, int64_t first, const struct lw_sfft_tone_part *parts, double scale,
+ * the real part, except for fixed tones. `parts` has one entry for each tone. */
+void lw_sfft_tones_add(const struct lw_sfft_tones *tones, const struct lw_sfft_tone_part *parts, double scale,
                        double complex *values);
 
 /** Return the adjoint of lw_sfft_tones_add for one tone, over the rows that are fitted. */
