@@ -37,8 +37,7 @@ static void make_maps(struct lw_verify *verify, int64_t channel, int64_t begin, 
     for (int m = 0; m < LW_VERIFY_MESHES; m++)
         for (int64_t row = begin; row < end && verify->meshes[m]; row++) {
             float *const map = verify->meshes[m] + (row - begin) * shape->columns;
-            const bool is_inside = row >= 0 && row < shape->n_rows;
-            const int64_t from = is_inside ? row : lw_boundary_index(shape->boundary, row, shape->n_rows);
+            const int64_t from = lw_boundary_index(shape->boundary, row, shape->n_rows);
             if (from >= 0)
                 lw_mesh_row(mesh_of(&verify->job, m), channel, from, 0, shape->columns, map);
             else
@@ -221,8 +220,7 @@ static int find_levels(struct lw_verify *verify, int64_t channel, int64_t series
     int rc = cells.energy && cells.repeats && samples->levels && samples->weight_levels ? LW_OK : LW_ESYSTEM;
     /* If a kernel is wider than the image, a segment contains the same columns several times. */
     for (int64_t column = 1 - shape->tap_columns; rc == LW_OK && column < shape->columns + shape->tap_columns - 1; column++) {
-        const bool is_inside = column >= 0 && column < shape->columns;
-        const int64_t at = is_inside ? column : lw_boundary_index(shape->boundary, column, shape->columns);
+        const int64_t at = lw_boundary_index(shape->boundary, column, shape->columns);
         if (at >= 0)
             cells.repeats[at]++;
     }

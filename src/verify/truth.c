@@ -20,14 +20,6 @@ struct sums {
     bool is_touched;
 };
 
-/* Return the input's column at `column` of a row that the boundary continues; -1: outside. */
-static int64_t column_of(const struct lw_verify_shape *shape, int64_t column)
-{
-    if (column >= 0 && column < shape->columns)
-        return column;
-    return lw_boundary_index(shape->boundary, column, shape->columns);
-}
-
 static void add_product(const struct lw_verify_shape *shape, const double *h, double complex x, bool is_bad, struct sums *sums)
 {
     const long double h_re = h[0], h_im = shape->parts == 2 ? h[1] : 0;
@@ -66,7 +58,7 @@ static struct sums sum_taps(const struct lw_verify_shape *shape, const struct lw
     for (int64_t m = 0; m < shape->tap_rows; m++) {
         const int64_t at = (row + shape->ahead_rows - m - samples->begin) * shape->columns;
         for (int64_t n = 0; n < shape->tap_columns; n++) {
-            const int64_t inside = column_of(shape, column + shape->ahead_columns - n);
+            const int64_t inside = lw_boundary_index(shape->boundary, column + shape->ahead_columns - n, shape->columns);
             const double complex x = inside < 0 ? shape->outside : samples->values[at + inside];
             add_product(shape, tap(shape, filter, m, n), x, inside >= 0 && samples->marks[at + inside] & LW_MARK_BAD, &sums);
         }
@@ -380,7 +372,7 @@ bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verif
     bool is_met = false;
     for (int64_t m = 0; m < shape->tap_rows; m++)
         for (int64_t n = 0; n < shape->tap_columns; n++) {
-            const int64_t inside = column_of(shape, column + shape->ahead_columns - n);
+            const int64_t inside = lw_boundary_index(shape->boundary, column + shape->ahead_columns - n, shape->columns);
             const int64_t at = (row + shape->ahead_rows - m - samples->begin) * shape->columns + inside;
             const double *const h = tap(shape, filter, m, n);
             const double energy = h[0] * h[0] + (shape->parts == 2 ? h[1] * h[1] : 0);

@@ -127,14 +127,9 @@ int lw_mask_start(struct lw_mask *mask, const struct lw_job *job, const struct l
 /* Return a sample's bit. A boundary sample has the bit of its source sample, or 0 without one. */
 static bool is_bit_set(const struct lw_mask *mask, const struct marks *marks, int64_t c, int64_t i)
 {
-    const int64_t place = marks->part.begin + i,
-                  channel = mask->view.channels.begin + (marks->channel + c) * mask->view.channels.step;
-    const int64_t inside =
-        place >= 0 && place < mask->n_samples ? place : lw_boundary_index(mask->boundary, place, mask->n_samples);
-    const int64_t sample = mask->view.start + inside;
-    if (inside < 0)
-        return false;
-    return lw_marks_bit(&mask->all, mask->view.axis, channel, sample);
+    const int64_t channel = mask->view.channels.begin + (marks->channel + c) * mask->view.channels.step;
+    const int64_t inside = lw_boundary_index(mask->boundary, marks->part.begin + i, mask->n_samples);
+    return inside >= 0 && lw_marks_bit(&mask->all, mask->view.axis, channel, mask->view.start + inside);
 }
 
 bool lw_mask_is_set(const struct lw_mask *mask, int number, int64_t c, int64_t i)
