@@ -167,8 +167,6 @@ int lw_loop_finish(struct lw_loop *loop, struct lw_error *err) { return lw_candi
 
 const struct lw_written *lw_loop_written(const struct lw_loop *loop) { return &loop->written; }
 
-const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop) { return &loop->flaws; }
-
 /* Window position of a block's first own sample minus the number of its first output: the job's look-ahead plus the samples that
  * the engine needs behind a block. */
 static int64_t look_ahead(const struct lw_loop *loop) { return loop->setup->job.look_ahead + loop->plan->op.after; }
@@ -446,9 +444,9 @@ static int take_finished(struct lw_loop *loop, int n_left, struct lw_error *err)
     return rc;
 }
 
-/* Finish all blocks before the engine gets other filters: blocks with too many crossings are done again with the filters they had,
- * and the best outputs so far are read back from the result. */
-static int finish_filters(struct lw_loop *loop, struct lw_error *err)
+/* Finish all blocks: after the last round, and before the engine gets other filters. Blocks with too many crossings are done again
+ * with the filters they had, and the best outputs so far are read back from the result. */
+static int finish_blocks(struct lw_loop *loop, struct lw_error *err)
 {
     int rc = take_finished(loop, 0, err);
     while (rc == LW_OK && loop->n_writing > 0)
@@ -464,7 +462,7 @@ int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_erro
     begin_read(loop, begin);
     for (int64_t round = begin; rc == LW_OK && round < end; round++) {
         if (changes_filters(loop, round))
-            rc = finish_filters(loop, err);
+            rc = finish_blocks(loop, err);
         rc = rc ? rc : feed(loop, round, err);
         if (rc == LW_OK && round < end - 1 && (rc = free_slot(loop, err)) == LW_OK)
             begin_read(loop, round + 1);
@@ -472,9 +470,7 @@ int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_erro
             expect_filters(loop, round);
         rc = rc ? rc : take_finished(loop, 1, err);
     }
-    rc = rc ? rc : take_finished(loop, 0, err);
-    while (rc == LW_OK && loop->n_writing > 0)
-        rc = end_write(loop, err);
+    rc = rc ? rc : finish_blocks(loop, err);
     loop->report->seconds[LW_LOOP_READ] += lw_pool_busy_seconds(loop->setup->pool, LW_LANE_READ) - read;
     loop->report->seconds[LW_LOOP_WRITE] += lw_pool_busy_seconds(loop->setup->pool, LW_LANE_WRITE) - written;
     return rc;

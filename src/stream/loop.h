@@ -43,6 +43,3 @@ int lw_loop_finish(struct lw_loop *loop, struct lw_error *err);
 
 /** Return the progress at the last call of the listeners, however the run ended; before the first call, the initial progress. */
 const struct lw_written *lw_loop_written(const struct lw_loop *loop);
-
-/** Return the flaws that this rank has found, including flaws of the interrupted run. */
-const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop);

@@ -157,7 +157,7 @@ static void summarize(struct stream *run, const struct lw_flaws *flaws)
 
 static int finish(struct stream *run, struct lw_error *err)
 {
-    struct lw_flaws flaws = *lw_loop_flaws(run->loop);
+    struct lw_flaws flaws = lw_loop_written(run->loop)->flaws;
     int rc = lw_loop_finish(run->loop, err);
     lw_stop_end();
     if (rc == LW_OK)

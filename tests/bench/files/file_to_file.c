@@ -161,7 +161,7 @@ static double run_whole(struct bench *b, int repetition)
     struct lw_flaws flaws;
     if (lw_loop_run(loop, 0, b->plan.rounds.n_rounds, &err))
         stop(b, &err);
-    flaws = *lw_loop_flaws(loop);
+    flaws = lw_loop_written(loop)->flaws;
     if (lw_result_finish(&result, &flaws, &err))
         stop(b, &err);
     const double seconds = lw_now() - start;
