@@ -293,9 +293,12 @@ static int64_t wanted_bytes(const struct lw_plan_spec *spec, const struct lw_pla
     enum { TIMES = 4, MOST = 8 };
     const struct lw_shifts *const sums = lw_op_sums(&spec->job->op);
     const int64_t reach = sums && spec->engine->device_bytes > 0 ? sums->before + sums->after : 0;
-    const int64_t threads = lw_comm_max(spec->comm, spec->engine->n_workers);
-    const int64_t units = plan->op.parts > 0 ? lw_divide_up(threads, parts_of(plan, 1, spec->job->op.n_channels)) : 0;
-    const int64_t rows = plan->op.input_width > 1 ? lw_max64(units * plan->op.unit, TIMES * plan->op.halo) : 0;
+    int64_t rows = 0;
+    if (plan->op.input_width > 1) {
+        const int64_t threads = lw_comm_max(spec->comm, spec->engine->n_workers);
+        const int64_t units = plan->op.parts > 0 ? lw_divide_up(threads, parts_of(plan, 1, spec->job->op.n_channels)) : 0;
+        rows = lw_max64(units * plan->op.unit, TIMES * plan->op.halo);
+    }
     return lw_max64(lw_max64(wanted_slot_bytes, TIMES * reach * sample_bytes),
                     lw_min64(rows * sample_bytes, MOST * wanted_slot_bytes));
 }
