@@ -94,14 +94,6 @@ static struct lw_rounds rounds_with(const struct lw_plan_spec *spec, const struc
     return lw_rounds_make(grid, n_ranks, split, widest.slice, samples / widest.slice);
 }
 
-static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const struct lw_plan *plan,
-                                       const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
-{
-    struct lw_rounds rounds = rounds_with(spec, plan, grid, split, slot_bytes, group);
-    lw_rounds_hold(&rounds, lw_op_filters(&plan->spec));
-    return rounds;
-}
-
 /* Return the pieces into which one write cuts rows of the result; 0 unless channels vary fastest and a slice has only some. */
 static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *job)
 {
@@ -313,19 +305,14 @@ static bool fit_slots(const struct lw_plan_spec *spec, struct lw_plan *plan, con
     const int64_t even = lw_max64(all / lw_comm_size(spec->comm) / wanted_rounds(spec, plan), least_slot_bytes);
 
     for (int64_t slot_bytes = lw_min64(even, wanted_bytes(spec, plan, each)); slot_bytes >= least; slot_bytes /= 2) {
-        plan->rounds = rounds_of_size(spec, plan, grid, split, slot_bytes, group);
+        plan->rounds = rounds_with(spec, plan, grid, split, slot_bytes, group);
+        lw_rounds_hold(&plan->rounds, lw_op_filters(&plan->spec));
         count_bytes(spec, plan);
         if (lw_plan_host_bytes(plan) <= plan->limits.host &&
             (plan->limits.device == 0 || plan->bytes.device <= plan->limits.device))
             return true;
     }
     return false;
-}
-
-static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
-                       int64_t group)
-{
-    return fit_slots(spec, plan, grid, split, group, 1);
 }
 
 /* ---- groups of filters ------------------------------------------------------------------------------------------------ */
@@ -391,13 +378,13 @@ static int hold_fewer(const struct lw_plan_spec *spec, struct lw_plan *plan, con
     return rc ? rc : hold(spec, plan, lw_divide_up(most, lw_divide_up(most, lw_max64(1, best))), err);
 }
 
-/* Make other rounds, and use them if they are estimated to be faster by a tenth. */
+/* Make other rounds, which keep chunks, and use them if they are estimated to be faster by a tenth. */
 static void try_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
-                       int64_t group, enum lw_chunks chunks)
+                       int64_t group)
 {
     struct lw_plan other = *plan;
-    other.chunks = chunks;
-    if (!fit_rounds(spec, &other, grid, split, group))
+    other.chunks = LW_CHUNKS_KEPT;
+    if (!fit_slots(spec, &other, grid, split, group, 1))
         return;
     estimate_rounds(spec, &other);
     if (lw_plan_seconds(&other) < 0.9 * lw_plan_seconds(plan))
@@ -414,9 +401,9 @@ static void try_chunks(const struct lw_plan_spec *spec, struct lw_plan *plan, co
     if (width % grid->channel_unit != 0)
         width *= grid->channel_unit;
     const int64_t most = rank_channels(spec, grid, split);
-    try_rounds(spec, plan, grid, split, 0, LW_CHUNKS_KEPT);
+    try_rounds(spec, plan, grid, split, 0);
     for (int64_t group = most; group > 0; group = group > width ? lw_max64(group / 2 / width * width, width) : 0)
-        try_rounds(spec, plan, grid, split, group, LW_CHUNKS_KEPT);
+        try_rounds(spec, plan, grid, split, group);
 }
 
 static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
@@ -444,7 +431,7 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
         (parts && most > 1 && !fit_slots(spec, plan, &grid, split, 0, least_slot_bytes) &&
          (rc = hold_fewer(spec, plan, &grid, split, most, err))))
         return rc;
-    if (!fit_rounds(spec, plan, &grid, split, 0))
+    if (!fit_slots(spec, plan, &grid, split, 0, 1))
         return refuse(plan, job, err);
     estimate_rounds(spec, plan);
     try_chunks(spec, plan, &grid, split);
