@@ -118,8 +118,7 @@ bool lw_attribute_read_real(hid_t object, const char *name, double *value, doubl
         note_broken(object, name, err);
     lw_hdf5_close(found.type);
     lw_hdf5_close(found.attribute);
-    const bool is_one = done && (numeric || lw_attribute_parse_number(text, value)) && isfinite(*value);
-    return is_one;
+    return done && (numeric || lw_attribute_parse_number(text, value)) && isfinite(*value);
 }
 
 static char *find_item(hid_t object, const char *name, int index, int count, struct lw_error *err)

@@ -175,7 +175,7 @@ static bool locate(void *dataset, struct lw_stored *out)
     if (!out->is_chunked)
         return info->chunk[0] == 0;
     return out->filters.chunk_bytes == lw_dataset_chunk_bytes(info) &&
-           (opened->finder || lw_finder_create(info->file, info->path, info->n_dims, out->fd, &opened->finder, NULL) == LW_OK);
+           (opened->finder || (opened->finder = lw_finder_create(info->file, info->path, info->n_dims, out->fd)));
 }
 
 static int find_chunk(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err)

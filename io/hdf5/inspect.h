@@ -79,8 +79,9 @@ bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out);
 
 struct lw_finder;
 
-/** Create a finder for the chunks of a dataset. @param fd  descriptor of the file, borrowed until destroy */
-int lw_finder_create(const char *file, const char *path, int n_dims, int fd, struct lw_finder **out, struct lw_error *err);
+/** Create a finder for the chunks of a dataset; NULL: HDF5 cannot open it again. @param fd  descriptor of the file, borrowed until
+ * destroy */
+struct lw_finder *lw_finder_create(const char *file, const char *path, int n_dims, int fd);
 void lw_finder_destroy(struct lw_finder *finder);           /* NULL is legal */
 
 /** Implement lw_library.find_chunk. */

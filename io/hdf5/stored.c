@@ -145,12 +145,12 @@ static const H5FD_class_t driver = {
 /* ---- the finder ------------------------------------------------------------------------------------------------------- */
 
 /* The driver stays registered: HDF5 1.10.8 releases a file's driver, and perhaps its memory, before it closes the file. */
-int lw_finder_create(const char *file, const char *path, int n_dims, int fd, struct lw_finder **out, struct lw_error *err)
+struct lw_finder *lw_finder_create(const char *file, const char *path, int n_dims, int fd)
 {
     static hid_t driver_number = H5I_INVALID_HID;
-    struct lw_finder *const finder = lw_alloc(sizeof *finder, "the places of chunks", err);
+    struct lw_finder *const finder = lw_alloc(sizeof *finder, "the places of chunks", NULL);
     if (!finder)
-        return LW_ESYSTEM;
+        return NULL;
     if (driver_number < 0)
         driver_number = H5FDregister(&driver);
     *finder = (struct lw_finder){.fd = fd, .n_dims = n_dims, .file = -1, .dataset = -1};
@@ -158,12 +158,10 @@ int lw_finder_create(const char *file, const char *path, int n_dims, int fd, str
     H5Pset_driver(access, driver_number, &finder);
     if ((finder->file = H5Fopen(file, H5F_ACC_RDONLY, access)) < 0 ||
         (finder->dataset = H5Dopen2(finder->file, path, H5P_DEFAULT)) < 0) {
-        const int rc = lw_hdf5_fail(err, LW_EIO, "cannot open %s again", lw_name_of(file, path).text);
         lw_finder_destroy(finder);
-        return rc;
+        return NULL;
     }
-    *out = finder;
-    return LW_OK;
+    return finder;
 }
 
 void lw_finder_destroy(struct lw_finder *finder)
