@@ -9,11 +9,6 @@
 /* Bytes of one read: enough for every thread of a pool, and bounded where the reader has buffers. */
 #define READ_BYTES ((int64_t)256 << 20)
 
-static bool is_same_shape(const struct lw_dataset_info *a, const struct lw_dataset_info *b)
-{
-    return a->n_dims == b->n_dims && memcmp(a->dims, b->dims, (size_t)a->n_dims * sizeof *a->dims) == 0;
-}
-
 static bool has_channels(const struct lw_whole *whole) { return whole->info.n_dims == 3; }
 
 static int64_t n_channels(const struct lw_whole *whole)
@@ -137,8 +132,9 @@ int lw_whole_open(struct lw_comm *comm, struct lw_pool *pool, const char *name, 
         *err = unread;
         return LW_ESYSTEM;
     }
-    if (opened == LW_OK && is_same_shape(lw_reader_info(reader), info)) {
-        out->type = lw_reader_info(reader)->type;
+    const struct lw_dataset_info *const its = opened ? NULL : lw_reader_info(reader);
+    if (its && its->n_dims == info->n_dims && memcmp(its->dims, info->dims, (size_t)its->n_dims * sizeof *its->dims) == 0) {
+        out->type = its->type;
         out->reader = reader;
         out->at_once = lw_max64(1, READ_BYTES / lw_whole_row_bytes(out));
         lw_reader_use(reader, pool);

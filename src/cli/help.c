@@ -2,8 +2,6 @@
 
 #include "base/text.h"
 #include "io/format.h"
-#include "plot/plot.h"
-#include "verify/verify.h"
 #include "version.h"
 
 #include <ctype.h>
@@ -264,13 +262,6 @@ static void print_words(struct page *page, const char *heading, unsigned sort, b
     }
 }
 
-static void print_formats(struct page *page)
-{
-    page_heading(page, "Formats of input");
-    for (const struct lw_format *const *format = lw_formats_all(); *format; format++)
-        page_item(page, (*format)->name, (*format)->file_text);
-}
-
 static void print_exit_codes(struct page *page)
 {
     page_heading(page, "Exit status");
@@ -293,7 +284,9 @@ static void print_overview(struct page *page)
     page_paragraph(page, units);
     print_words(page, "Jobs", LW_WORD_JOB, false);
     print_words(page, "Other commands", LW_WORD_COMMAND, true);
-    print_formats(page);
+    page_heading(page, "Formats of input");
+    for (const struct lw_format *const *format = lw_formats_all(); *format; format++)
+        page_item(page, (*format)->name, (*format)->file_text);
     page_heading(page, "More");
     page_item(page, "lapwing COMMAND --help", "what a command does and its options");
     page_item(page, "lapwing --version", "version and commit, licence, and how to cite lapwing");

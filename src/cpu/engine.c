@@ -1,6 +1,5 @@
 /* engine.c - the CPU engine. A worker thread computes block after block, with FFTW and OpenMP, while the main thread reads and
  * writes files and calls MPI. */
-#include "engine/registry.h"
 
 #include "base/leave.h"
 #include "base/log.h"
@@ -23,15 +22,10 @@
 
 #define MOST_THREADS 4096
 
-/* Operations that go block by block. LW_OP_SFFT is not among them: it has its own solvers. */
-static const struct lw_cpu_op_ops *const operations[] = {
-    [LW_OP_OLS] = &lw_cpu_op_ols,
-    [LW_OP_CONV2D] = &lw_cpu_op_conv2d,
-};
-
+/* Return the operation, which goes block by block. LW_OP_SFFT and LW_OP_ACCEL do not: they have their own solvers. */
 static const struct lw_cpu_op_ops *operation_of(const struct lw_op_spec *spec)
 {
-    return spec->kind == LW_OP_OLS && spec->ols.beams ? &lw_cpu_op_beams : operations[spec->kind];
+    return spec->kind == LW_OP_CONV2D ? &lw_cpu_op_conv2d : spec->ols.beams ? &lw_cpu_op_beams : &lw_cpu_op_ols;
 }
 
 struct lw_op {

@@ -223,9 +223,8 @@ void lw_graticule_make_room(const struct lw_graticule *graticule, struct lw_pane
 
 void lw_graticule_note(const struct lw_graticule *graticule, char *note, size_t size)
 {
-    const size_t used = strlen(note);
     if (graticule->sky.wcs)
-        snprintf(note + used, size - used, "%slines: %s", used ? "; " : "", graticule->sky.text);
+        lw_append(note, size, "%slines: %s", note[0] ? "; " : "", graticule->sky.text);
 }
 
 static void write_labels(const struct lw_graticule *graticule, const double first[2], const double step[2],

@@ -126,13 +126,6 @@ void lw_cpu_segment_count(const struct lw_cpu_segment *s)
                    (struct lw_cpu_repair){.width = ols->shape.width, .n_taps = 1, .n_samples = n, .n_outputs = n}, true);
 }
 
-/* Make doubles infinite that the computing precision cannot represent. */
-static void overflow(const struct lw_cpu_ols *ols, double *x, int64_t n)
-{
-    for (int64_t i = 0; ols->spec.precision == LW_SINGLE && i < n; i++)
-        x[i] = fabs(x[i]) > FLT_MAX ? INFINITY : x[i];
-}
-
 void lw_cpu_segment_condition(const struct lw_cpu_segment *s, int c)
 {
     const struct lw_cpu_ols_shape *const shape = &s->ols->shape;
@@ -146,8 +139,10 @@ void lw_cpu_segment_condition(const struct lw_cpu_segment *s, int c)
     k->fill((char *)x + (size_t)n * k->real_bytes, reals - n, 0);
     *row = (struct lw_cpu_row){0};
     double largest = lw_scalar_is_integer(s->ols->spec.input.scalar) ? 0 : k->largest(x, n);
-    if (is_wide && largest > FLT_MAX && s->ols->spec.precision == LW_SINGLE) {
-        overflow(s->ols, x, n);
+    if (is_wide && largest > FLT_MAX && s->ols->spec.precision == LW_SINGLE) {      /* beyond the computing precision: infinite */
+        double *const wide = x;
+        for (int64_t i = 0; i < n; i++)
+            wide[i] = fabs(wide[i]) > FLT_MAX ? INFINITY : wide[i];
         largest = INFINITY;
     }
     if (isinf(largest)) {

@@ -19,15 +19,10 @@ struct lw_cpu_search {
 /* Return the number of channels with their own noise: all channels, in each stretch of the axis. */
 static int64_t n_noisy(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
 
-/* Return the noise of a filter of the bank, or of a held filter: 0 for places without one. */
+/* Return the noise of a filter of the bank. */
 static double bank_noise(const struct lw_cpu_search *search, int64_t row, int64_t filter)
 {
     return search->noise ? search->noise[row * search->n_bank + filter] : 1;
-}
-
-static double held_noise(const struct lw_cpu_search *search, int64_t row, int64_t filter)
-{
-    return filter < search->n ? bank_noise(search, row, search->first + filter) : 0;
 }
 
 static int64_t n_cells(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
@@ -129,12 +124,13 @@ static struct lw_cpu_outputs outputs_of(const struct lw_cpu_segment *s, int filt
     };
 }
 
-/* Set the noise that outputs from `begin` on share, and the end of these outputs. */
+/* Set the noise that outputs from `begin` on share, 0 for places without a filter, and the end of these outputs. */
 static void set_noise(const struct lw_cpu_segment *s, int c, int64_t begin, int64_t most, struct lw_cpu_outputs *outputs)
 {
     const struct series series = series_of(s, c);
-    const int64_t row = noise_row(&series, begin, most, &outputs->end);
-    outputs->noise = held_noise(s->ols->search, row, outputs->first.filter);
+    const struct lw_cpu_search *const search = s->ols->search;
+    const int64_t row = noise_row(&series, begin, most, &outputs->end), filter = outputs->first.filter;
+    outputs->noise = filter < search->n ? bank_noise(search, row, search->first + filter) : 0;
 }
 
 static void find_crossings(const struct lw_cpu_segment *s, int filter, int c, const void *y)

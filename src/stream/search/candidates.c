@@ -217,13 +217,6 @@ static double typical_snr(struct lw_candidates *candidates, const struct lw_slot
     return lw_select(snr, n, n / 2);
 }
 
-/* Make rows of the peaks of a part. */
-static void make_rows(struct lw_candidates *candidates, const struct lw_slot *slot)
-{
-    lw_search_fill_rows(&candidates->spec.setup->job, candidates->peaks, candidates->n_peaks, candidates->rows);
-    lw_sources_measure(candidates->sources, slot, candidates->peaks, candidates->n_peaks, candidates->rows);
-}
-
 /* Pick the peaks of a part from its crossings in the slot's table; if the table was too short, split the part.
  * @param has_peaks  set: true if the peaks were picked, false if the part was split */
 static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part, bool *has_peaks,
@@ -238,7 +231,8 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
         const int64_t n = lw_counted_drop(&candidates->counted, slot, number, product->data, product->n_rows);
         candidates->n_peaks = pick(candidates, part, product->data, n);
         candidates->n_crossings = n;
-        make_rows(candidates, slot);
+        lw_search_fill_rows(&candidates->spec.setup->job, candidates->peaks, candidates->n_peaks, candidates->rows);
+        lw_sources_measure(candidates->sources, slot, candidates->peaks, candidates->n_peaks, candidates->rows);
         candidates->n_part = part->count * part->n_channels * part->n_filters * candidates->values;
     } else if (!split(candidates, *part))
         return lw_fail(err, LW_EDATA, "%" PRId64 " neighbouring outputs, from number %" PRId64 " on, are beyond --threshold %g "
