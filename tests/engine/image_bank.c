@@ -309,10 +309,8 @@ static void check_crossings(const struct image_data *data, const struct image_re
     CHECK(worst < 2e-5, "%s: %s: an error of the flux is wrong by %g", image_text(t, text), found->plan.text, worst);
 }
 
-static int n_cuts;      /* ways to cut a searched image */
-
-/* Search whole and in blocks; the bits of the outputs must be the same, too. */
-static int64_t try_search(const struct image *image, bool spoils)
+/* Search whole and in blocks; the bits of the outputs must be the same, too. @param n_cuts  ways to cut the image; 1: whole */
+static int64_t try_search(const struct image *image, bool spoils, int n_cuts)
 {
     struct image_data data;
     struct image_result whole = {0};
@@ -364,7 +362,7 @@ static void test_search(int every)
                                           .cluster = 3, .sign = kind == 4 ? LW_SIGN_BOTH : (enum lw_sign)((a + kind) % 3)};
             t.seed = (uint64_t)(10 * a + kind);
             set_precision(&t, kind == 5 ? LW_DOUBLE : LW_SINGLE);
-            try_search(&t, true);
+            try_search(&t, true, 3);
         }
     }
 }
@@ -372,16 +370,14 @@ static void test_search(int every)
 /* Products of a bank on an image so large that an engine may search outputs while it makes them: peaks alone, peaks and best. */
 static void test_large_search(int every)
 {
-    n_cuts = every > 2 ? 1 : 3;
     for (unsigned products = LW_PEAKS; products <= (LW_PEAKS | LW_BEST); products += LW_BEST) {
         struct image t = plain;
         t.n_kernels = 4;
         t.rows = t.columns = 1400;
         t.kernel_rows = t.kernel_columns = 31;
         t.search = (struct lw_search){.products = products, .threshold = 1.6, .cluster = 3, .sign = LW_SIGN_POSITIVE};
-        try_search(&t, true);
+        try_search(&t, true, every > 2 ? 1 : 3);
     }
-    n_cuts = 3;
 }
 
 /* Nearly all pixels cross: the tables are too small. */
@@ -396,7 +392,7 @@ static void test_again(void)
         struct image_data data;
         image_make(&t, &data);
         if (!is_refused(&data))
-            CHECK(try_search(&t, false) > 0, "no block was searched again for a table that is too small");
+            CHECK(try_search(&t, false, 3) > 0, "no block was searched again for a table that is too small");
         image_free(&data);
     }
 }
@@ -404,7 +400,6 @@ static void test_again(void)
 void image_test_banks(struct lw_engine *tested, int every)
 {
     engine = tested;
-    n_cuts = 3;
     test_banks(every);
     test_backgrounds();
     test_weights(every);
