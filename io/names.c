@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <glob.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -6,7 +6,6 @@
 #include "options/words.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <sys/stat.h>
 
 /* Most files open at the same time, and most host bytes for reading them. Three files may be open whatever memory they take: the

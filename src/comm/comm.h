@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "comm/traffic.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct lw_comm;

@@ -5,7 +5,6 @@
 #include "design/quadrature.h"
 #include "design/transform.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* The frequency z (u - 1/2) + w (u^2 / 2 - u / 2 + 1/12) is farthest from its mean at an end: its extreme between is at most

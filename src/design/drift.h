@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 
-#include <stdint.h>
 
 /** Return the largest distance of the frequency from its mean, in bins. */
 double lw_drift_excursion(double z, double w);

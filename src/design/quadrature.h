@@ -5,7 +5,6 @@
  * For an oscillation of f periods the error is below 1e-12 if n is at least 32 f and 512, about 1e-7 if n is 8 f. */
 #pragma once
 
-#include <stdint.h>
 
 #define LW_QUADRATURE_ENDS 12
 

@@ -2,7 +2,6 @@
  * row is a plan of its own: with fewer nodes, a rank has more of the data and other rounds. */
 #include "run/run.h"
 
-#include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
 

@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "signal/array.h"
 
-#include <stddef.h>
 
 LW_C_BEGIN
 

@@ -5,7 +5,6 @@
 #include "sparse/state.h"
 
 #include "base/integers.h"
-#include "base/memory.h"
 #include "sfft/tones/dense_fit.h"
 
 #include <stdio.h>

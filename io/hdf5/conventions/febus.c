@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-enum { MOST_BLOCKS_TIMED = 4096 };
-
 /* A zone's attributes, and numbers that follow from them. Spacing and Origin: m, ms. Extent: first and last channel, row. */
 struct zone {
     double extent[6], spacing[3], origin[3];
