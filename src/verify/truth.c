@@ -327,62 +327,46 @@ double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filt
     return noise ? noise[(stretch * shape->n_channels + channel) * shape->n_filters + filter] : 1;
 }
 
-/* Energies of the taps of an output, of all, and of those that meet samples with some marks. */
-struct met {
-    double all, some;
-    bool is_met;
-};
-
-static void meet(const struct lw_verify *verify, const struct term *term, int marks, int64_t row, struct met *met)
+/* Compare the energies of an output's taps: of all, and of those that meet marked samples. Channels of a sum that are masked as a
+ * whole are left out. */
+static bool is_excluded_series(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t newest = row + term->delay + shape->ahead_rows - term->samples.begin;
-    for (int64_t m = 0; m < shape->tap_rows && term->weight != 0; m++) {
-        const double *const h = tap(shape, term->taps, m, 0);
-        const double energy = term->weight * term->weight * (h[0] * h[0] + (shape->parts == 2 ? h[1] * h[1] : 0));
-        const bool meets = term->samples.marks[newest - m] & marks;
-        met->all += energy;
-        met->some += meets ? energy : 0;
-        met->is_met |= meets;
-    }
-}
-
-/* Channels of a sum that are masked as a whole are left out. */
-static bool is_excluded_array(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row)
-{
-    const bool masks = verify->mask && !(verify->shape.sums && lw_mask_is_by_channel(verify->mask));
+    const bool masks = verify->mask && !(shape->sums && lw_mask_is_by_channel(verify->mask));
     const int marks = (masks ? LW_MARK_MASKED : 0) | (verify->job.op.nan == LW_NAN_ZERO ? LW_MARK_BAD : 0);
     const double most = verify->job.search.masked_fraction;
-    struct met met = {0};
-    for (int64_t series = 0; series < verify->shape.n_series; series++) {
+    double all = 0, met = 0;
+    bool is_met = false;
+    for (int64_t series = 0; series < shape->n_series; series++) {
         const struct term term = term_of(verify, samples, filter, samples->channel, series);
-        meet(verify, &term, marks, row, &met);
+        const int64_t newest = row + term.delay + shape->ahead_rows - term.samples.begin;
+        for (int64_t m = 0; m < shape->tap_rows && term.weight != 0; m++) {
+            const double *const h = tap(shape, term.taps, m, 0);
+            const double energy = term.weight * term.weight * (h[0] * h[0] + (shape->parts == 2 ? h[1] * h[1] : 0));
+            const bool meets = term.samples.marks[newest - m] & marks;
+            all += energy;
+            met += meets ? energy : 0;
+            is_met |= meets;
+        }
     }
-    return most > 0 ? met.some > most * met.all : met.is_met;
+    return most > 0 ? met > most * all : is_met;
 }
 
 bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row,
                            int64_t column)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
-    if (lw_op_is_array(&verify->job.op))
-        return is_excluded_array(verify, samples, filter, row);
+    if (!shape->is_image)
+        return is_excluded_series(verify, samples, filter, row);
     const int marks = LW_MARK_MASKED | (verify->job.op.nan == LW_NAN_ZERO ? LW_MARK_BAD : 0);
-    double met = 0, all = 0;
-    bool is_met = false;
     for (int64_t m = 0; m < shape->tap_rows; m++)
         for (int64_t n = 0; n < shape->tap_columns; n++) {
             const int64_t inside = lw_boundary_index(shape->boundary, column + shape->ahead_columns - n, shape->columns);
             const int64_t at = (row + shape->ahead_rows - m - samples->begin) * shape->columns + inside;
-            const double *const h = tap(shape, filter, m, n);
-            const double energy = h[0] * h[0] + (shape->parts == 2 ? h[1] * h[1] : 0);
-            const bool meets = inside >= 0 && samples->marks[at] & marks;
-            all += energy;
-            met += meets ? energy : 0;
-            is_met |= meets;
+            if (inside >= 0 && samples->marks[at] & marks)
+                return true;
         }
-    const double most = shape->is_image ? 0 : verify->job.search.masked_fraction;
-    return most > 0 ? met > most * all : is_met;
+    return false;
 }
 
 /* ---- parts of stored values ------------------------------------------------------------------------------------------ */
