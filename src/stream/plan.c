@@ -155,11 +155,6 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------ */
 
-static struct lw_rates rates_of(const struct lw_plan_spec *spec)
-{
-    return spec->rates ? *spec->rates : lw_machine_rates(NULL);
-}
-
 /* Return the seconds of the copies to devices or from them, whichever take longer; 0 without devices. */
 static double copy_seconds_of(struct lw_comm *comm, const struct lw_engine *engine, const struct lw_plan *plan)
 {
@@ -186,13 +181,13 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
             plan->output_bytes += job->op.n_channels * job->window_count * job->op.conv2d.columns * (int64_t)sizeof(float);
     const int64_t workers = lw_comm_sum(spec->comm, lw_max64(1, spec->engine->n_workers));
     plan->mesh_seconds = lw_mesh_pass_seconds(job, lw_comm_sum(spec->comm, lw_engine_host_threads(spec->engine)));
-    const struct lw_rates rates = rates_of(spec);
+    const struct lw_rates *const rates = spec->rates;
     if (job->mesh)
-        plan->mesh_seconds += (double)plan->input_bytes / rates.read;
+        plan->mesh_seconds += (double)plan->input_bytes / rates->read;
     plan->busy_seconds =
-        count_values(job, plan) * plan->op.seconds_per_output * lw_rates_slowness(&rates, spec->engine) / (double)workers;
-    plan->read_seconds = (double)plan->input_bytes / rates.read;
-    plan->write_seconds = (double)plan->output_bytes / rates.write;
+        count_values(job, plan) * plan->op.seconds_per_output * lw_rates_slowness(rates, spec->engine) / (double)workers;
+    plan->read_seconds = (double)plan->input_bytes / rates->read;
+    plan->write_seconds = (double)plan->output_bytes / rates->write;
     plan->copy_seconds = copy_seconds_of(spec->comm, spec->engine, plan);
 }
 
@@ -253,19 +248,19 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     /* Each rank prepares the filters that it holds, group after group. */
     const int64_t sharing = rounds->split == LW_SPLIT_FILTERS ? rounds->n_ranks : 1;
     const int64_t groups = lw_divide_up(lw_max64(1, rounds->grid.n_filters), rounds->held * sharing);
-    const struct lw_rates rates = rates_of(spec);
-    plan->filter_seconds = (double)groups * plan->op.seconds_to_prepare * lw_rates_slowness(&rates, spec->engine) / (double)threads;
+    const struct lw_rates *const rates = spec->rates;
+    plan->filter_seconds = (double)groups * plan->op.seconds_to_prepare * lw_rates_slowness(rates, spec->engine) / (double)threads;
     /* Each group of filters reads the signal again, and so do groups of sums and ranks that share the filters. */
     const double times = (double)(groups * sharing) * (lw_op_sums_channels(&plan->spec) ? (double)rounds->n_groups : 1);
-    plan->read_seconds = (double)plan->input_bytes * times / rates.read;
+    plan->read_seconds = (double)plan->input_bytes * times / rates->read;
     if (spec->job->bank.rows > 0)
-        plan->filter_seconds += (double)lw_whole_bytes(&spec->job->bank) / rates.read;
+        plan->filter_seconds += (double)lw_whole_bytes(&spec->job->bank) / rates->read;
     struct lw_traffic traffic = {0};
     lw_loop_round_traffic(plan, spec->job, rounds->n_rounds > 1, &traffic);     /* the second has a carry */
-    plan->round_seconds = (double)rounds->n_rounds * (seconds_per_round + (double)traffic.chain * rates.latency);
+    plan->round_seconds = (double)rounds->n_rounds * (seconds_per_round + (double)traffic.chain * rates->latency);
     const struct lw_halo_spec halo = lw_plan_halo(plan, spec->job);
     const double bytes = (double)rounds->n_rounds * (double)lw_halo_round_bytes(&halo);
-    plan->halo_seconds = bytes * (2 / copy_rate + (rates.network > 0 && shares_axis ? 1 / rates.network : 0));
+    plan->halo_seconds = bytes * (2 / copy_rate + (rates->network > 0 && shares_axis ? 1 / rates->network : 0));
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
 }
 

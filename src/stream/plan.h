@@ -44,7 +44,7 @@ struct lw_plan_spec {
     const struct lw_reader *map;        /* NULL: no map of weights */
     const struct lw_mask *mask; /* NULL: no mask */
     struct lw_limits limits;
-    const struct lw_rates *rates;       /* NULL: those assumed of the ranks that are here */
+    const struct lw_rates *rates;
     enum lw_split split;
     int n_io_threads;           /* threads of the pool, which read and write; 0: no pool */
 };

@@ -37,6 +37,7 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
 static const struct lw_engine_ops fake_ops = {.name = "fake", .op_plan = plan_op, .op_bytes = op_bytes};
 static const struct lw_job_ops fake_job = {.remedy = "less of it"};
 static const struct lw_engine fake = {.ops = &fake_ops, .depth = 2, .n_workers = 1};
+static const struct lw_rates assumed = {.read = 1e9, .write = 1e9, .slowdown = 1};
 
 static void make_job(struct lw_job *job, int64_t n, int64_t n_channels, int64_t n_taps, enum lw_layout layout)
 {
@@ -89,7 +90,7 @@ static void check_seconds(struct lw_comm *comm, const struct lw_reader *reader)
     struct lw_plan least, most;
     threads.n_workers = 8;
     make_job(&job, 100000000, 1, 257, LW_TIME_FAST);
-    struct lw_plan_spec spec = {.comm = comm, .job = &job, .engine = &threads, .reader = reader};
+    struct lw_plan_spec spec = {.comm = comm, .job = &job, .engine = &threads, .reader = reader, .rates = &assumed};
     lw_limits_find(comm, &threads, 1 << 20, 0, &spec.limits);
     CHECK(lw_plan_make(&spec, &least, &err) == LW_ECONFIG, "1 MiB is enough");
     spec.limits.host = lw_comm_max(comm, smallest_bytes(&spec, least));     /* above the base that was measured with 1 MiB */
@@ -159,7 +160,8 @@ static void check_groups(struct lw_comm *comm, const struct lw_reader *reader)
     engine.ops = &ops;
     make_job(&job, 100000000, 1, 257, LW_TIME_FAST);
     job.op.ols.n_filters = 64;
-    struct lw_plan_spec spec = {.comm = comm, .job = &job, .engine = &engine, .reader = reader, .split = LW_SPLIT_AXIS};
+    struct lw_plan_spec spec = {.comm = comm, .job = &job, .engine = &engine, .reader = reader, .rates = &assumed,
+                                .split = LW_SPLIT_AXIS};
     lw_limits_find(comm, &engine, 1 << 20, 0, &spec.limits);
     CHECK(lw_plan_make(&spec, &plan, &err) == LW_ECONFIG, "1 MiB is enough");
     const int64_t least = lw_comm_max(comm, smallest_bytes(&spec, plan)) + FILTER_BYTES;
@@ -206,7 +208,7 @@ static void check_shapes(struct lw_comm *comm, const struct lw_reader *reader)
                         struct lw_job job;
                         make_job(&job, lengths[n], channels[c], taps[m], (enum lw_layout)layout);
                         check_limits((struct lw_plan_spec){.comm = comm, .job = &job, .engine = &fake, .reader = reader,
-                                                           .split = (enum lw_split)split});
+                                                           .rates = &assumed, .split = (enum lw_split)split});
                     }
 }
 
