@@ -505,7 +505,7 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
         return 1;
     }
     every = divisor > 1 ? 2 : 1;
-    const int share = divisor > 1 ? 3 : 1;      /* one in so many cases of the longer tests */
+    const int share = divisor >= 10 ? 6 : divisor > 1 ? 3 : 1;      /* one in so many cases of the longer tests */
     test_small_images();
     test_origins();
     test_constant();
@@ -527,7 +527,7 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
     test_decimated_halves();
     test_cuts(type);
     image_test_peaks(engine, share);
-    image_test_banks(engine, divisor >= 10 ? 6 : share);
+    image_test_banks(engine, share);
     test_refusals();
     lw_engine_destroy(engine);
     return check_result("conv2d conformance");
