@@ -3,7 +3,6 @@
 #include "gpu/conv2d/window.cuh"
 
 static constexpr int block_threads = 256, warp = 32, run_columns = 1024;
-static constexpr int64_t most_blocks = 1 << 20;
 
 __host__ __device__ static inline int64_t runs_of(const lw_conv2d_search &s)
 {
@@ -57,8 +56,7 @@ template <class Value> __global__ void find_best(lw_conv2d_search s, int n, Valu
 template <class Start> static cudaError_t launch(const lw_conv2d_search &s, Start start)
 {
     const int64_t n = s.n_channels * (s.end - s.begin) * runs_of(s);
-    const int64_t wanted = (n + block_threads / warp - 1) / (block_threads / warp);
-    const unsigned blocks = static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
+    const unsigned blocks = blocks_for(n, block_threads / warp);
     if (n <= 0)
         return cudaSuccess;
     if (s.precision == LW_SINGLE)

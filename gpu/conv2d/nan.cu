@@ -133,11 +133,7 @@ template <class Real> __global__ void treat_touched(const lw_conv2d_block b, con
 
 static bool treats(const lw_conv2d_flaws &flaws) { return flaws.nan == LW_NAN_PROPAGATE || flaws.nan == LW_NAN_INTERPOLATE; }
 
-static unsigned blocks_for(int64_t words)
-{
-    const int64_t wanted = (words * warp + block_threads - 1) / block_threads;
-    return static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
-}
+static unsigned blocks_for(int64_t words) { return blocks_for(words * warp, block_threads, most_blocks); }
 
 template <class Real>
 static cudaError_t note_as(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStream_t stream)

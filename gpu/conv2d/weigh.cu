@@ -14,7 +14,6 @@
 #include <math_constants.h>
 
 static constexpr int block_threads = 256, warp = 32;
-static constexpr int64_t most_blocks = 1 << 20;
 
 __host__ __device__ static inline int64_t words_of(int64_t columns) { return (columns + warp - 1) / warp; }
 
@@ -354,8 +353,7 @@ cudaError_t lw_conv2d_match(const struct lw_conv2d_matched *matched, cudaStream_
         return cudaSuccess;
     if (m.has_transforms)
         lw_conv2d_cut(&m.block, &m.grid);
-    const int64_t wanted = (n + block_threads / warp - 1) / (block_threads / warp);
-    const unsigned blocks = static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
+    const unsigned blocks = blocks_for(n, block_threads / warp);
     return with_real(m.precision, [=](auto real) {
         conv2d_match<decltype(real)><<<blocks, block_threads, 0, stream>>>(m);
         return cudaGetLastError();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/conv2d/launch.h"
+#include "gpu/device/launch.cuh"
 #include "gpu/device/search.cuh"
 #include "gpu/device/stored.cuh"
 

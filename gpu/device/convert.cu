@@ -2,17 +2,11 @@
  * coalesced, except the strided reads of thinning. A grid-stride loop takes the scalars that exceed the largest grid. */
 #include "gpu/device/convert.h"
 
+#include "gpu/device/launch.cuh"
 #include "gpu/device/narrow.cuh"
 #include "gpu/device/stored.cuh"
 
 static constexpr int block_threads = 256;
-static constexpr int64_t most_blocks = 1 << 20;
-
-static unsigned blocks_for(int64_t n)
-{
-    const int64_t blocks = (n + block_threads - 1) / block_threads;
-    return static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks);
-}
 
 template <typename Word>
 __global__ void swap_bytes(Word *data, int64_t n)
@@ -26,7 +20,7 @@ cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cud
 {
     if (n == 0)
         return cudaSuccess;
-    const unsigned blocks = blocks_for(n);
+    const unsigned blocks = blocks_for(n, block_threads);
     switch (lw_scalar_bytes(scalar)) {
     case 1: return cudaSuccess;
     case 2: swap_bytes<<<blocks, block_threads, 0, stream>>>(static_cast<uint16_t *>(data), n); break;
@@ -166,7 +160,7 @@ cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void 
                             double factor, struct lw_nan_report *report, cudaStream_t stream)
 {
     return launch(n, precision, scalar, factor, report, [=](auto real, auto stored, const lw_narrowing &narrow) {
-        convert<decltype(real), decltype(stored)><<<blocks_for(n), block_threads, 0, stream>>>(
+        convert<decltype(real), decltype(stored)><<<blocks_for(n, block_threads), block_threads, 0, stream>>>(
             static_cast<const decltype(real) *>(from), to, n, narrow);
     });
 }
@@ -177,7 +171,7 @@ cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to
     const struct lw_cuda_thinning t = *thinning;
     const int64_t n = t.rows * t.kept * t.width;
     return launch(n, precision, scalar, t.factor, report, [=](auto real, auto stored, const lw_narrowing &narrow) {
-        thin<decltype(real), decltype(stored)><<<blocks_for(n), block_threads, 0, stream>>>(
+        thin<decltype(real), decltype(stored)><<<blocks_for(n, block_threads), block_threads, 0, stream>>>(
             static_cast<const decltype(real) *>(from), to, t, narrow);
     });
 }
@@ -188,7 +182,7 @@ cudaError_t lw_cuda_thin_images(const void *from, enum lw_precision precision, v
     const struct lw_image_thinning t = *thinning;
     const int64_t n_rows = t.n_images * t.kept_rows;
     return launch(n_rows, precision, scalar, t.factor, report, [=](auto real, auto stored, const lw_narrowing &narrow) {
-        thin_images<decltype(real), decltype(stored)><<<blocks_for(n_rows * 32), block_threads, 0, stream>>>(
+        thin_images<decltype(real), decltype(stored)><<<blocks_for(n_rows * 32, block_threads), block_threads, 0, stream>>>(
             static_cast<const decltype(real) *>(from), to, t, narrow);
     });
 }
@@ -204,6 +198,6 @@ cudaError_t lw_cuda_square(const float *from, double *to, int64_t n, cudaStream_
 {
     if (n == 0)
         return cudaSuccess;
-    square<<<blocks_for(n), block_threads, 0, stream>>>(from, to, n);
+    square<<<blocks_for(n, block_threads), block_threads, 0, stream>>>(from, to, n);
     return cudaGetLastError();
 }

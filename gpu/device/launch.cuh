@@ -1,12 +1,21 @@
-/* launch.cuh - kernel launches with attributes beyond the grid: clusters, programmatic dependents, cooperative launches.
+/* launch.cuh - sizes of grids, and kernel launches with attributes beyond the grid: clusters, programmatic dependents, cooperative
+ * launches.
  *
  * A programmatic dependent is a kernel whose blocks may start while earlier kernels of its stream still run. They wait for these
  * in wait_for_predecessor (gpu/device/ptx.cuh), which tells what may be done before, and the one kernel (sfft's) that does more. */
 #pragma once
 
+#include "base/integers.h"
+
 #include <cuda_runtime.h>
 
 #include <cstdint>
+
+/* Return the blocks for n items, `each` per block: at most `most`, whose grid-stride loops cover the rest. */
+static inline unsigned blocks_for(int64_t n, int64_t each, int64_t most = 1 << 20)
+{
+    return (unsigned)lw_min64(lw_divide_up(n, each), most);
+}
 
 /* Return whether the current device supports programmatic dependents; if so, it supports clusters, too. */
 static inline bool has_dependents()

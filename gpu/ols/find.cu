@@ -5,16 +5,10 @@
  * Adjacent threads take adjacent outputs: loads are coalesced. Other warps hide the loads. find_blocks is described below. */
 #include "gpu/ols/find.h"
 
+#include "gpu/device/launch.cuh"
 #include "gpu/device/search.cuh"
 
 static constexpr int block_threads = 256;
-static constexpr int64_t most_blocks = 1 << 20;         /* a grid-stride loop covers the rest */
-
-static unsigned blocks_for(int64_t n, int64_t each)
-{
-    const int64_t blocks = (n + each - 1) / each;
-    return static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks);
-}
 
 /* Call start(x), which launches: x has the type of the series' outputs. */
 template <typename Start> static cudaError_t launch(const lw_series &s, Start start)

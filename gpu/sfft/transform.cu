@@ -143,7 +143,7 @@ cudaError_t lw_sfft_largest(const lw_sfft_device_range *range, const double2 *va
 {
     if (range->n_planes == 0)
         return cudaSuccess;
-    const int64_t blocks = (range->n_planes * range->n_buckets + 2047) / 2048;
-    find_largest<<<(unsigned)(blocks < 1024 ? blocks : 1024), 256, 0, stream>>>(*range, values, largest);
+    const unsigned blocks = blocks_for(range->n_planes * range->n_buckets, 2048, 1024);
+    find_largest<<<blocks, 256, 0, stream>>>(*range, values, largest);
     return cudaGetLastError();
 }

@@ -3,7 +3,7 @@
  * Threads with adjacent x store adjacent outputs: of one item for [channel][axis], of adjacent items, whose channels are adjacent,
  * for [axis][channel]. So stores are coalesced. Adjacent threads share samples through L1. Other warps hide the loads. */
 
-#include "base/integers.h"
+#include "gpu/device/launch.cuh"
 #include "gpu/device/post.cuh"
 #include "gpu/ols/long/segments.cuh"
 
@@ -79,12 +79,6 @@ __global__ void long_post(lw_long_geometry g, lw_post_args post, const Complex<R
         *post.out_of_range = 1;
 }
 
-static unsigned blocks_for(int64_t n, int64_t each, int64_t most)
-{
-    const int64_t blocks = lw_divide_up(n, each);
-    return static_cast<unsigned>(blocks < most ? blocks : most);
-}
-
 cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct lw_post_args *post, const void *products,
                          int64_t first, int n, void *plane, cudaStream_t stream)
 {
@@ -93,7 +87,7 @@ cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct l
     const int64_t outputs = g.hop * post->rate;
     const dim3 block(across_items ? wide : wide * high, across_items ? high : 1);
     const dim3 grid = across_items ? dim3(blocks_for(n, wide, 1 << 30), blocks_for(outputs, high, 65535))
-                                   : dim3(blocks_for(outputs, wide * high, 1 << 20), static_cast<unsigned>(n));
+                                   : dim3(blocks_for(outputs, wide * high), static_cast<unsigned>(n));
     return with_real(g.precision, [&](auto real) {
         using Real = decltype(real);
         long_post<Real><<<grid, block, 0, stream>>>(g, *post, static_cast<const Complex<Real> *>(products), first, n, across_items,
