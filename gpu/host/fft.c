@@ -15,8 +15,9 @@ static cufftResult plan(cufftHandle handle, const struct shape *shape, bool is_m
 {
     const cufftType type = shape->type;
     if (shape->rows == 0) {
-        int n = (int)shape->columns;
-        return (is_made ? cufftMakePlanMany : cufftGetSizeMany)(handle, 1, &n, NULL, 1, n, NULL, 1, n, type, shape->batch, bytes);
+        long long n = shape->columns;
+        return (is_made ? cufftMakePlanMany64 : cufftGetSizeMany64)(handle, 1, &n, NULL, 1, n, NULL, 1, n, type, shape->batch,
+                                                                    bytes);
     }
     const bool is_complex = type == CUFFT_C2C || type == CUFFT_Z2Z, is_back = type == CUFFT_C2R || type == CUFFT_Z2D;
     const long long rows = shape->rows, n_bins = is_complex ? shape->columns : shape->columns / 2 + 1;
@@ -26,9 +27,11 @@ static cufftResult plan(cufftHandle handle, const struct shape *shape, bool is_m
                                                                 bytes);
 }
 
-/* Return the bytes of cuFFT's work memory; where no device is here, those of the transformed values, which are the usual ones. */
+/* Return the bytes of cuFFT's work memory; where no device is here, those of the transformed values, which are the usual ones. A
+ * dense transform of real samples has only the bins from 0 on. */
 static int64_t work_bytes_of(const struct shape *shape)
 {
+    const int64_t values = shape->rows == 0 && shape->type == CUFFT_D2Z ? shape->columns / 2 + 1 : shape->columns;
     size_t bytes = 0;
     cufftHandle handle;
     cufftResult status = cufftCreate(&handle);
@@ -37,7 +40,7 @@ static int64_t work_bytes_of(const struct shape *shape)
         status = plan(handle, shape, false, &bytes);
         cufftDestroy(handle);
     }
-    return status == CUFFT_SUCCESS ? (int64_t)bytes : lw_max64(shape->rows, 1) * shape->columns * shape->batch * 16;
+    return status == CUFFT_SUCCESS ? (int64_t)bytes : lw_max64(shape->rows, 1) * values * shape->batch * 16;
 }
 
 static int create(struct lw_cuda_fft *fft, const struct shape *shape, void *work, int64_t work_bytes, const char *what,

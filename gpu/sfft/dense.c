@@ -3,12 +3,12 @@
 #include "base/memory.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
+#include "gpu/host/fft.h"
 
 struct dense {
     const struct lw_sfft_spec *spec;
     cudaStream_t stream;
-    cufftHandle fft;
-    bool has_fft;
+    struct lw_cuda_fft fft;
     void *memory;                       /* the one allocation on the device that holds everything below */
     double2 *values;                    /* device, [n_bins]; holds the samples before the transform */
     void *work;                         /* work memory of cuFFT */
@@ -20,21 +20,7 @@ struct dense {
 
 static cufftType transform_type(const struct lw_sfft_spec *spec) { return spec->is_real ? CUFFT_D2Z : CUFFT_Z2Z; }
 
-/* Bytes of cuFFT's work memory. Where cuFFT cannot tell, making the plan reports the reason; without a device here, the bytes are
- * those of the values, which are the usual ones. */
-static int64_t work_bytes(const struct lw_sfft_spec *spec)
-{
-    cufftHandle fft;
-    long long n = spec->n;
-    size_t bytes = 0;
-    cufftResult status = cufftCreate(&fft);
-    if (status == CUFFT_SUCCESS) {
-        cufftSetAutoAllocation(fft, 0);
-        status = cufftGetSizeMany64(fft, 1, &n, NULL, 1, n, NULL, 1, n, transform_type(spec), 1, &bytes);
-        cufftDestroy(fft);
-    }
-    return status == CUFFT_SUCCESS ? (int64_t)bytes : lw_sfft_n_frequencies(spec) * 16;
-}
+static int64_t work_bytes(const struct lw_sfft_spec *spec) { return lw_cuda_fft_bytes(spec->n, transform_type(spec), 1); }
 
 static int64_t lay_out(struct dense *dense, int64_t work)
 {
@@ -59,7 +45,8 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sff
 
 static int open_dense(struct dense *dense, struct lw_error *err)
 {
-    const int64_t work = work_bytes(dense->spec), bytes = lay_out(dense, work);
+    const struct lw_sfft_spec *const spec = dense->spec;
+    const int64_t work = work_bytes(spec), bytes = lay_out(dense, work);
     const char *const what = "planning the dense transform";
     int rc = lw_cuda_check(cudaStreamCreateWithFlags(&dense->stream, cudaStreamNonBlocking), "making a stream", err);
     if (rc)
@@ -69,17 +56,8 @@ static int open_dense(struct dense *dense, struct lw_error *err)
     if ((rc = lw_cuda_allocate(bytes, "the dense transform", &dense->memory, err)))
         return rc;
     lay_out(dense, work);
-    if ((rc = lw_cufft_check(cufftCreate(&dense->fft), what, err)))
-        return rc;
-    dense->has_fft = true;
-    long long n = dense->spec->n;
-    size_t size;
-    if ((rc = lw_cufft_check(cufftSetAutoAllocation(dense->fft, 0), what, err)) ||
-        (rc = lw_cufft_check(cufftMakePlanMany64(dense->fft, 1, &n, NULL, 1, n, NULL, 1, n, transform_type(dense->spec), 1,
-                                                 &size), what, err)) ||
-        (rc = lw_cufft_check(cufftSetWorkArea(dense->fft, dense->work), what, err)))
-        return rc;
-    return lw_cufft_check(cufftSetStream(dense->fft, dense->stream), what, err);
+    rc = lw_cuda_fft_create(&dense->fft, spec->n, transform_type(spec), 1, dense->work, what, err);
+    return rc ? rc : lw_cufft_check(cufftSetStream(dense->fft.handle, dense->stream), what, err);
 }
 
 static int transform_samples(const struct dense *dense, const double *samples, struct lw_error *err)
@@ -89,8 +67,9 @@ static int transform_samples(const struct dense *dense, const double *samples, s
                                  "copying samples to the device", err);
     if (rc)
         return rc;
-    return lw_cufft_check(dense->spec->is_real ? cufftExecD2Z(dense->fft, (double *)dense->values, dense->values)
-                                               : cufftExecZ2Z(dense->fft, dense->values, dense->values, CUFFT_FORWARD),
+    const cufftHandle fft = dense->fft.handle;
+    return lw_cufft_check(dense->spec->is_real ? cufftExecD2Z(fft, (double *)dense->values, dense->values)
+                                               : cufftExecZ2Z(fft, dense->values, dense->values, CUFFT_FORWARD),
                           "the dense transform", err);
 }
 
@@ -106,7 +85,7 @@ static int fetch(const struct dense *dense, cudaError_t status, void *to, const 
 
 /* Find the key (dense.h) of the k-th largest coefficient, k = sparsity. n_lines: coefficients from this key upwards, at most k. */
 static int find_least(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
-                      unsigned short digits[LW_SFFT_DENSE_DIGITS], int64_t *n_lines, struct lw_error *err)
+                      struct lw_sfft_dense_digits *digits, int64_t *n_lines, struct lw_error *err)
 {
     const unsigned long long *const counts = dense->host;
     const int64_t wanted = dense->spec->sparsity, bytes = LW_SFFT_DENSE_VALUES * (int64_t)sizeof *dense->counts;
@@ -121,7 +100,7 @@ static int find_least(const struct dense *dense, const struct lw_sfft_dense_spec
         int value = LW_SFFT_DENSE_VALUES - 1;
         while (value > 0 && above + (int64_t)counts[value] < wanted)
             above += (int64_t)counts[value--];
-        digits[i] = (unsigned short)value;
+        digits->digit[i] = (unsigned short)value;
         if (above + (int64_t)counts[value] <= wanted) {     /* all coefficients with this digit are wanted: later digits stay 0 */
             above += (int64_t)counts[value];
             break;
@@ -134,13 +113,13 @@ static int find_least(const struct dense *dense, const struct lw_sfft_dense_spec
 static int choose(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum, struct lw_sfft_line *lines,
                   int64_t *n_lines, struct lw_error *err)
 {
-    unsigned short digits[LW_SFFT_DENSE_DIGITS] = {0};
-    int rc = find_least(dense, spectrum, digits, n_lines, err);
+    struct lw_sfft_dense_digits digits = {{0}};
+    int rc = find_least(dense, spectrum, &digits, n_lines, err);
     if (rc || *n_lines == 0)
         return rc;
     cudaError_t status = cudaMemsetAsync(dense->counts, 0, sizeof *dense->counts, dense->stream);
     if (status == cudaSuccess)
-        status = lw_sfft_dense_collect(spectrum, digits, dense->lines, dense->counts, dense->stream);
+        status = lw_sfft_dense_collect(spectrum, &digits, dense->lines, dense->counts, dense->stream);
     rc = fetch(dense, status, lines, dense->lines, *n_lines * (int64_t)sizeof *lines, err);
     lw_sfft_sort_by_frequency(lines, *n_lines);
     return rc;
@@ -189,8 +168,7 @@ static int transform(struct lw_engine *engine, const struct lw_sfft_spec *spec, 
         cudaStreamSynchronize(dense.stream);
         cudaStreamDestroy(dense.stream);
     }
-    if (dense.has_fft)
-        cufftDestroy(dense.fft);
+    lw_cuda_fft_destroy(&dense.fft);
     cudaFree(dense.memory);
     lw_free(dense.host);
     return rc;

@@ -14,6 +14,10 @@ extern const struct lw_dense_ops lw_cuda_dense_ops;
  * the complemented frequency, so that the lower of equals wins. */
 enum { LW_SFFT_DENSE_DIGITS = 7, LW_SFFT_DENSE_VALUES = 65536, LW_SFFT_DENSE_PARTS = 1024 };
 
+struct lw_sfft_dense_digits {
+    unsigned short digit[LW_SFFT_DENSE_DIGITS];
+};
+
 struct lw_sfft_dense_spectrum {
     const double2 *values;      /* [n_bins], on the device */
     int64_t n_bins;
@@ -24,11 +28,11 @@ struct lw_sfft_dense_spectrum {
 LW_C_BEGIN
 
 /** Count coefficients that have the first n_digits digits given: counts[value] += those whose next digit is `value`. */
-cudaError_t lw_sfft_dense_count(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits, int n_digits,
-                                unsigned long long *counts, cudaStream_t stream);
+cudaError_t lw_sfft_dense_count(const struct lw_sfft_dense_spectrum *spectrum, const struct lw_sfft_dense_digits *digits,
+                                int n_digits, unsigned long long *counts, cudaStream_t stream);
 
 /** List the coefficients whose key is at least `digits` (the whole key), in any order; *count, 0 before, becomes their number. */
-cudaError_t lw_sfft_dense_collect(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
+cudaError_t lw_sfft_dense_collect(const struct lw_sfft_dense_spectrum *spectrum, const struct lw_sfft_dense_digits *digits,
                                   struct lw_sfft_line *lines, unsigned long long *count, cudaStream_t stream);
 
 /** Write LW_SFFT_DENSE_PARTS partial sums of the whole spectrum's energy. */

@@ -2,15 +2,14 @@
  * values of one 16-bit digit, among the keys whose higher digits are those of the k-th largest. A few passes at memory speed thus
  * find the k-th largest key exactly. In all kernels neighbouring threads read neighbouring coefficients (coalesced). */
 #include "gpu/device/fft.cuh"
+#include "gpu/device/launch.cuh"
 #include "gpu/sfft/dense.h"
 
 namespace {
 
 constexpr int THREADS = 256;
 
-struct Digits {
-    unsigned short digit[LW_SFFT_DENSE_DIGITS];
-};
+using Digits = lw_sfft_dense_digits;
 
 /* |x|^2 with the same bits in every kernel: the operations are explicit, so the compiler cannot fuse them differently. */
 LW_DEVICE double energy_of(double2 x) { return fma(x.x, x.x, x.y * x.y); }
@@ -71,38 +70,25 @@ __global__ void __launch_bounds__(THREADS) sum_energy(lw_sfft_dense_spectrum s, 
         sums[blockIdx.x] = of_thread[0];
 }
 
-Digits digits_of(const unsigned short *digit, int count)
-{
-    Digits digits = {};
-    for (int i = 0; i < count; ++i)
-        digits.digit[i] = digit[i];
-    return digits;
-}
-
-unsigned blocks_for(int64_t n_bins)
-{
-    const int64_t blocks = (n_bins + 8 * THREADS - 1) / (8 * THREADS);
-    return (unsigned)(blocks < 4096 ? blocks : 4096);
-}
+unsigned blocks_of(const lw_sfft_dense_spectrum &s) { return blocks_for(s.n_bins, 8 * THREADS, 4096); }
 
 }  // namespace
 
-cudaError_t lw_sfft_dense_count(const lw_sfft_dense_spectrum *spectrum, const unsigned short *digits, int n_digits,
+cudaError_t lw_sfft_dense_count(const lw_sfft_dense_spectrum *spectrum, const Digits *digits, int n_digits,
                                 unsigned long long *found, cudaStream_t stream)
 {
     if (spectrum->n_bins == 0)
         return cudaSuccess;
-    count<<<blocks_for(spectrum->n_bins), THREADS, 0, stream>>>(*spectrum, digits_of(digits, n_digits), n_digits, found);
+    count<<<blocks_of(*spectrum), THREADS, 0, stream>>>(*spectrum, *digits, n_digits, found);
     return cudaGetLastError();
 }
 
-cudaError_t lw_sfft_dense_collect(const lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
+cudaError_t lw_sfft_dense_collect(const lw_sfft_dense_spectrum *spectrum, const Digits *digits,
                                   lw_sfft_line *lines, unsigned long long *n_lines, cudaStream_t stream)
 {
     if (spectrum->n_bins == 0)
         return cudaSuccess;
-    collect<<<blocks_for(spectrum->n_bins), THREADS, 0, stream>>>(*spectrum, digits_of(digits, LW_SFFT_DENSE_DIGITS), lines,
-                                                                  n_lines);
+    collect<<<blocks_of(*spectrum), THREADS, 0, stream>>>(*spectrum, *digits, lines, n_lines);
     return cudaGetLastError();
 }
 

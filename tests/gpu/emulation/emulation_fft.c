@@ -52,24 +52,6 @@ cufftResult cufftSetWorkArea(cufftHandle handle, void *area)
     return CUFFT_SUCCESS;
 }
 
-cufftResult cufftGetSizeMany(cufftHandle handle, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
-                             int ostride, int odist, cufftType type, int batch, size_t *bytes)
-{
-    (void)handle;
-    (void)inembed, (void)onembed;
-    if (rank != 1 || istride != 1 || ostride != 1 || idist != *n || odist != *n)
-        return CUFFT_INVALID_VALUE;
-    *bytes = (size_t)*n * (size_t)batch * (type == CUFFT_Z2Z ? 16 : 8);
-    return CUFFT_SUCCESS;
-}
-
-cufftResult cufftMakePlanMany(cufftHandle handle, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
-                              int ostride, int odist, cufftType type, int batch, size_t *bytes)
-{
-    plans[handle - 1] = (struct plan){type, *n, batch, 0};
-    return cufftGetSizeMany(handle, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, bytes);
-}
-
 #define SIGN(direction) ((direction) == CUFFT_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD)
 
 #define EXECUTE(prefix, expression)              \
@@ -105,7 +87,7 @@ cufftResult cufftExecZ2Z(cufftHandle handle, cufftDoubleComplex *in, cufftDouble
     return CUFFT_SUCCESS;
 }
 
-/* ---- one transform: a long row, or an image in place, whose real rows FFTW and cuFFT pad alike ---- */
+/* ---- plans: rows, or an image in place, whose real rows FFTW and cuFFT pad alike ---- */
 
 cufftResult cufftGetSizeMany64(cufftHandle handle, int rank, long long *n, long long *inembed, long long istride, long long idist,
                                long long *onembed, long long ostride, long long odist, cufftType type, long long batch,
@@ -115,9 +97,10 @@ cufftResult cufftGetSizeMany64(cufftHandle handle, int rank, long long *n, long 
     const long long bins = type == CUFFT_C2C || type == CUFFT_Z2Z ? n[rank - 1] : n[rank - 1] / 2 + 1;
     const int is_image = rank == 2 && (inembed[1] == bins || inembed[1] == 2 * bins) && idist == n[0] * inembed[1] &&
                          (onembed[1] == bins || onembed[1] == 2 * bins) && odist == n[0] * onembed[1];
-    if ((!is_image && (rank != 1 || idist != *n || odist != *n)) || batch != 1 || istride != 1 || ostride != 1)
+    if (!(is_image && batch == 1) && (rank != 1 || idist != *n || odist != *n || istride != 1 || ostride != 1))
         return CUFFT_INVALID_VALUE;
-    *bytes = (size_t)(rank == 2 ? n[0] * bins : *n) * (type == CUFFT_Z2Z || type == CUFFT_D2Z || type == CUFFT_Z2D ? 16 : 8);
+    const int is_double = type == CUFFT_Z2Z || type == CUFFT_D2Z || type == CUFFT_Z2D;
+    *bytes = (size_t)(rank == 2 ? n[0] * bins : *n * batch) * (is_double ? 16 : 8);
     return CUFFT_SUCCESS;
 }
 
@@ -125,7 +108,7 @@ cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long *n, long
                                 long long *onembed, long long ostride, long long odist, cufftType type, long long batch,
                                 size_t *bytes)
 {
-    plans[handle - 1] = (struct plan){type, (int)n[rank - 1], 1, rank == 2 ? (int)n[0] : 0};
+    plans[handle - 1] = (struct plan){type, (int)n[rank - 1], (int)batch, rank == 2 ? (int)n[0] : 0};
     return cufftGetSizeMany64(handle, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, bytes);
 }
 

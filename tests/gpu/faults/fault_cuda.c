@@ -78,9 +78,6 @@ static bool fails(void)
     X(cufftSetAutoAllocation, (cufftHandle p, int a), (p, a))                                                                  \
     X(cufftSetStream, (cufftHandle p, cudaStream_t s), (p, s))                                                                 \
     X(cufftSetWorkArea, (cufftHandle p, void *w), (p, w))                                                                      \
-    X(cufftMakePlanMany,                                                                                                       \
-      (cufftHandle p, int r, int *n, int *i, int is, int id, int *o, int os, int od, cufftType t, int b, size_t *w),           \
-      (p, r, n, i, is, id, o, os, od, t, b, w))                                                                                \
     X(cufftMakePlanMany64,                                                                                                     \
       (cufftHandle p, int r, long long *n, long long *i, long long is, long long id, long long *o, long long os, long long od, \
        cufftType t, long long b, size_t *w),                                                                                   \
