@@ -66,7 +66,7 @@ static bool thins_output(const struct lw_op_spec *spec)
 /* Return whether outputs are converted between computing and storing. */
 static bool converts_output(const struct lw_op_spec *spec)
 {
-    return spec->output.scalar != lw_conv2d_computed_scalar(spec) || thins_output(spec);
+    return spec->output.scalar != lw_computed_scalar(spec->precision) || thins_output(spec);
 }
 
 /* Return whether tiles search their outputs while they make them; whether these are then not stored. */
@@ -85,7 +85,7 @@ static int n_parts(const struct lw_op_spec *spec) { return spec->output.is_compl
 
 static int64_t n_taps(const struct lw_op_spec *spec) { return spec->conv2d.kernel_rows * spec->conv2d.kernel_columns; }
 
-static int64_t real_bytes(const struct lw_op_spec *spec) { return (int64_t)lw_scalar_bytes(lw_conv2d_computed_scalar(spec)); }
+static int64_t real_bytes(const struct lw_op_spec *spec) { return (int64_t)lw_scalar_bytes(lw_computed_scalar(spec->precision)); }
 
 /* Scalars of a kernel's computed outputs. */
 static int64_t computed_scalars(const struct lw_op_spec *spec, const struct lw_conv2d_block *block)
@@ -98,7 +98,7 @@ static struct lw_op_spec convolved(const struct lw_op_spec *spec)
 {
     struct lw_op_spec s = *spec;
     if (changes_pixels(spec))
-        s.input = (struct lw_type){.scalar = lw_conv2d_computed_scalar(spec)};
+        s.input = (struct lw_type){.scalar = lw_computed_scalar(spec->precision)};
     if (lw_op_is_weighted(spec)) {
         s.conv2d.n_kernels *= 2;
         s.conv2d.boundary = LW_BOUNDARY_ZERO;

@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "gpu/device/convert.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "signal/separable.h"
@@ -17,7 +18,7 @@ static int64_t n_taps(const struct lw_op_spec *spec) { return spec->conv2d.kerne
 /* Bytes of n taps in the computing precision. */
 static int64_t taps_bytes(const struct lw_op_spec *spec, int64_t n)
 {
-    return n * tap_parts(spec) * (int64_t)lw_scalar_bytes(lw_conv2d_computed_scalar(spec));
+    return n * tap_parts(spec) * (int64_t)lw_scalar_bytes(lw_computed_scalar(spec->precision));
 }
 
 static int64_t sums_bytes(const struct lw_op_spec *spec)
@@ -330,7 +331,7 @@ int lw_conv2d_run(const struct lw_conv2d_prepared *p, int first, int n, const st
 {
     assert(!search || p->plan.shares_transforms);
     const int64_t plane = from->n_channels * from->count * from->output_columns * (from->output_complex ? 2 : 1) *
-                          (int64_t)lw_scalar_bytes(lw_conv2d_computed_scalar(&p->spec));
+                          (int64_t)lw_scalar_bytes(lw_computed_scalar(p->spec.precision));
     struct lw_conv2d_block block = *from;
     int rc = LW_OK, at_a_time = 1;
     for (int k = 0; k < n && rc == LW_OK; k += at_a_time) {

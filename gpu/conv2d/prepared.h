@@ -88,12 +88,6 @@ struct lw_conv2d_prepared {
     int *largest;                   /* PADDED: largest exponent of a pixel in the transform */
 };
 
-/** Return the type that pixels are computed in. */
-static inline enum lw_scalar lw_conv2d_computed_scalar(const struct lw_op_spec *spec)
-{
-    return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
-}
-
 /** Return the device bytes that are kept, and those that only lw_conv2d_prepare needs. PADDED asks cuFFT, which needs the device's
  * context. */
 int64_t lw_conv2d_prepared_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan);

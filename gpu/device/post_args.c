@@ -1,5 +1,7 @@
 #include "gpu/device/post_args.h"
 
+#include "gpu/device/convert.h"
+
 bool lw_cuda_post_is_needed(struct lw_post post)
 {
     return lw_post_is_needed(post) && !lw_post_folds(post);
@@ -26,22 +28,17 @@ void lw_cuda_post_args(const struct lw_op_spec *spec, struct lw_post_args *out)
 size_t lw_cuda_post_weights_bytes(const struct lw_op_spec *spec)
 {
     const int rate = lw_post_rate(spec->ols.post);
-    return rate > 1 ? (size_t)(LW_POST_PLACES * LW_POST_SPAN * rate) * (spec->precision == LW_SINGLE ? 4 : 8) : 0;
+    return rate > 1 ? (size_t)(LW_POST_PLACES * LW_POST_SPAN * rate) * lw_scalar_bytes(lw_computed_scalar(spec->precision)) : 0;
 }
 
 void lw_cuda_post_weights(const struct lw_op_spec *spec, void *weights)
 {
+    const struct lw_type computed = {.scalar = lw_computed_scalar(spec->precision)};
     const int rate = lw_post_rate(spec->ols.post);
     for (int place = 0; rate > 1 && place < LW_POST_PLACES; place++) {
         struct lw_post_weights w;
         lw_post_weigh(spec->ols.post, spec->n_outputs, place, &w);
-        for (int i = 0; i < LW_POST_SPAN * rate; i++) {
-            const double weight = w.weights[i / rate][i % rate];
-            const int at = place * LW_POST_SPAN * rate + i;
-            if (spec->precision == LW_SINGLE)
-                ((float *)weights)[at] = (float)weight;
-            else
-                ((double *)weights)[at] = weight;
-        }
+        for (int i = 0; i < LW_POST_SPAN * rate; i++)
+            lw_type_put(computed, weights, place * LW_POST_SPAN * rate + i, w.weights[i / rate][i % rate]);
     }
 }

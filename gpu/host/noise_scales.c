@@ -1,10 +1,12 @@
 #include "gpu/host/noise_scales.h"
 
+#include "gpu/device/convert.h"
+
 #include <float.h>
 
 int64_t lw_cuda_scales_bytes(const struct lw_search *search, int64_t n, enum lw_precision precision)
 {
-    return lw_search_is_needed(search) ? n * (precision == LW_SINGLE ? 4 : 8) : 0;
+    return lw_search_is_needed(search) ? n * (int64_t)lw_scalar_bytes(lw_computed_scalar(precision)) : 0;
 }
 
 /* A search for the best filter alone has no threshold: 1 stands in for it, because any common factor leaves the order the same. */
@@ -18,10 +20,7 @@ double lw_cuda_scale_of(const struct lw_search *search, int64_t i)
 void lw_cuda_put_scale(enum lw_precision precision, void *scales, int64_t i, double scale)
 {
     const double most = precision == LW_SINGLE ? FLT_MAX : DBL_MAX, finite = fabs(scale) > most ? copysign(most, scale) : scale;
-    if (precision == LW_SINGLE)
-        ((float *)scales)[i] = (float)finite;
-    else
-        ((double *)scales)[i] = finite;
+    lw_type_put((struct lw_type){.scalar = lw_computed_scalar(precision)}, scales, i, finite);
 }
 
 void lw_cuda_scales(const struct lw_search *search, int64_t n, enum lw_precision precision, void *scales)

@@ -145,11 +145,6 @@ static int64_t lay_out_kept(const struct lw_op_spec *spec, struct lw_ols_state *
     return arena.used;
 }
 
-static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
-{
-    return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
-}
-
 /* Return whether the filtering kernel itself stores only every D-th output. */
 static bool is_thin(const struct lw_ols_resolved *resolved) { return !resolved->is_long && resolved->kernel.fold > 0; }
 
@@ -161,7 +156,7 @@ static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int6
 
 int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
 {
-    return output_scalars(spec, count, n_channels) * (int64_t)lw_scalar_bytes(computed_scalar(spec));
+    return output_scalars(spec, count, n_channels) * (int64_t)lw_scalar_bytes(lw_computed_scalar(spec->precision));
 }
 
 /* Return whether a step after the filter thins out the series. */
@@ -173,7 +168,7 @@ static bool thins_output(const struct lw_op_spec *spec, const struct lw_ols_reso
 /* Return whether the outputs need a step after the filter that converts them or thins them out, if the filter does not. */
 static bool converts_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
 {
-    return spec->output.scalar != computed_scalar(spec) || thins_output(spec, resolved);
+    return spec->output.scalar != lw_computed_scalar(spec->precision) || thins_output(spec, resolved);
 }
 
 /* Return whether the filter stores the outputs of blocks in a narrow type, and whether it does so for all blocks. */
