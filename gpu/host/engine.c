@@ -372,17 +372,12 @@ static int count(struct lw_op *op, struct lw_slot *slot, const struct lw_countin
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
 /* Operations that work block by block. LW_OP_SFFT and LW_OP_ACCEL have functions of their own. */
-static const struct lw_cuda_op_ops *const operations[] = {
-    [LW_OP_OLS] = &lw_cuda_op_ols,
-    [LW_OP_CONV2D] = &lw_cuda_op_conv2d,
-};
-
 static const struct lw_cuda_op_ops *operation_of(const struct lw_op_spec *spec)
 {
-    return spec->kind != LW_OP_OLS ? operations[spec->kind]
-           : spec->ols.stacks      ? &lw_cuda_op_stacks
-           : spec->ols.beams       ? &lw_cuda_op_beams
-                                   : operations[spec->kind];
+    return spec->kind == LW_OP_CONV2D ? &lw_cuda_op_conv2d
+           : spec->ols.stacks         ? &lw_cuda_op_stacks
+           : spec->ols.beams          ? &lw_cuda_op_beams
+                                      : &lw_cuda_op_ols;
 }
 
 static void describe(const struct lw_engine *engine, char *text, size_t size)
