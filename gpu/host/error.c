@@ -29,29 +29,20 @@ int lw_cuda_check(cudaError_t status, const char *what, struct lw_error *err)
     return lw_fail(err, LW_ESYSTEM, "%s: %s (%s)%s", what, cudaGetErrorString(status), cudaGetErrorName(status), remedy_of(status));
 }
 
-static const char *cufft_text(cufftResult status)
-{
-    switch (status) {
-    case CUFFT_ALLOC_FAILED:
-        return "no memory for the plan: lower --gpu-memory or --memory";
-    case CUFFT_INVALID_SIZE:
-        return "cuFFT does not support this transform length";
-    case CUFFT_SETUP_FAILED:
-        return "cuFFT could not start on this device";
-    case CUFFT_EXEC_FAILED:
-        return "a transform failed on the device";
-    case CUFFT_NOT_SUPPORTED:
-        return "this version of cuFFT does not support the transform";
-    default:
-        return "cuFFT failed";
-    }
-}
+static const char *const cufft_texts[CUFFT_NOT_SUPPORTED + 1] = {
+    [CUFFT_ALLOC_FAILED] = "no memory for the plan: lower --gpu-memory or --memory",
+    [CUFFT_INVALID_SIZE] = "cuFFT does not support this transform length",
+    [CUFFT_SETUP_FAILED] = "cuFFT could not start on this device",
+    [CUFFT_EXEC_FAILED] = "a transform failed on the device",
+    [CUFFT_NOT_SUPPORTED] = "this version of cuFFT does not support the transform",
+};
 
 int lw_cufft_check(cufftResult status, const char *what, struct lw_error *err)
 {
     if (status == CUFFT_SUCCESS)
         return LW_OK;
-    return lw_fail(err, LW_ESYSTEM, "%s: %s (cuFFT error %d)", what, cufft_text(status), (int)status);
+    const char *const text = status <= CUFFT_NOT_SUPPORTED ? cufft_texts[status] : NULL;
+    return lw_fail(err, LW_ESYSTEM, "%s: %s (cuFFT error %d)", what, text ? text : "cuFFT failed", (int)status);
 }
 
 int lw_cuda_no_memory(cudaError_t status, const char *what, int64_t bytes, int is_device, struct lw_error *err)
