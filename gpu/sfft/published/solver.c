@@ -179,7 +179,7 @@ static int upload_bucket_taps(struct solver *solver, struct lw_error *err)
     const struct lw_published_device *const d = &solver->device;
     const double *const taps = solver->base.layout->window->taps;
     const int64_t count = 2 * d->half + 1;
-    double *const of_buckets = lw_alloc_array(d->n_buckets * d->taps_pitch, sizeof *of_buckets, "taps of buckets", err);
+    LW_FREED double *const of_buckets = lw_alloc_array(d->n_buckets * d->taps_pitch, sizeof *of_buckets, "taps of buckets", err);
     if (!of_buckets)
         return LW_ESYSTEM;
     for (int64_t b = 0; b < d->n_buckets; b++) {
@@ -189,21 +189,17 @@ static int upload_bucket_taps(struct solver *solver, struct lw_error *err)
             of_buckets[b * d->taps_pitch + i] = tap < count ? taps[tap] : 0;
         }
     }
-    const int rc = upload(solver, d->bucket_taps, of_buckets, d->n_buckets * d->taps_pitch * (int64_t)sizeof *of_buckets, err);
-    lw_free(of_buckets);
-    return rc;
+    return upload(solver, d->bucket_taps, of_buckets, d->n_buckets * d->taps_pitch * (int64_t)sizeof *of_buckets, err);
 }
 
 static int upload_roots(struct solver *solver, struct lw_error *err)
 {
     const int64_t count = LW_PUBLISHED_ROOTS(solver->device.n_buckets);
-    double2 *const roots = lw_alloc_array(count, sizeof *roots, "roots of unity", err);
+    LW_FREED double2 *const roots = lw_alloc_array(count, sizeof *roots, "roots of unity", err);
     if (!roots)
         return LW_ESYSTEM;
     lw_published_roots(solver->device.n_buckets, roots);
-    const int rc = upload(solver, solver->device.roots, roots, count * (int64_t)sizeof *roots, err);
-    lw_free(roots);
-    return rc;
+    return upload(solver, solver->device.roots, roots, count * (int64_t)sizeof *roots, err);
 }
 
 static int upload_layout(struct solver *solver, struct lw_error *err)
