@@ -81,14 +81,10 @@ template <int E> struct Large {
 template <class With> static cudaError_t with_tile(enum lw_precision precision, int rows, int columns, With with)
 {
     const bool is_single = precision == LW_SINGLE;
-    if (!is_single && rows == 64 && columns == 64)
-        return with(Square<Tile<double, 16>, 1, false>{});
-    if (!is_single && rows == 128 && columns == 64)
-        return with(Square<Tile<double, 16>, 1, true>{});
-    if (is_single && rows == 64 && columns == 64)
-        return with(Square<Tile<float, 16>, 4, false>{});
-    if (is_single && rows == 128 && columns == 64)
-        return with(Square<Tile<float, 16>, 4, true>{});
+    if (rows == 64 && columns == 64)
+        return is_single ? with(Square<Tile<float, 16>, 4, false>{}) : with(Square<Tile<double, 16>, 1, false>{});
+    if (rows == 128 && columns == 64)
+        return is_single ? with(Square<Tile<float, 16>, 4, true>{}) : with(Square<Tile<double, 16>, 1, true>{});
     if (is_single && rows == 128 && columns == 128)
         return with(Square<Tile<float, 32>, 1, false>{});
     if (is_single && rows == 128 && columns == 256)
