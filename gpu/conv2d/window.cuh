@@ -200,18 +200,3 @@ template <class Pixel, int ROWS, int COLUMNS> LW_DEVICE void scale_sums(Pixel (&
         for (int j = 0; j < COLUMNS; ++j)
             sums[i][j] = times_power(sums[i][j], exponent);
 }
-
-/* y += h x */
-LW_DEVICE void accumulate(float &y, float h, float x) { y = fma(h, x, y); }
-LW_DEVICE void accumulate(double &y, double h, double x) { y = fma(h, x, y); }
-template <class C, class Real> LW_DEVICE auto accumulate(C &y, Real h, C x) -> decltype((void)(x.x * h))
-{
-    y = {fma(h, x.x, y.x), fma(h, x.y, y.y)};
-}
-template <class C> LW_DEVICE auto accumulate(C &y, C h, C x) -> decltype((void)x.x)
-{
-    y.x = fma(h.x, x.x, y.x);
-    y.y = fma(h.x, x.y, y.y);
-    y.x = fma(-h.y, x.y, y.x);
-    y.y = fma(h.y, x.x, y.y);
-}

@@ -29,6 +29,11 @@ template <> struct ComplexOf<float> { using type = float2; };
 template <> struct ComplexOf<double> { using type = double2; };
 template <class Real> using Complex = typename ComplexOf<Real>::type;
 
+template <class Value> struct RealPartOf { using type = Value; };
+template <> struct RealPartOf<float2> { using type = float; };
+template <> struct RealPartOf<double2> { using type = double; };
+template <class Value> using RealPart = typename RealPartOf<Value>::type;
+
 /* Arguments of log2_of and reversed become constants only once loops are unrolled. Both functions avoid recursion and loops: the
  * compiler for sm_100 and later would make them calls, and put the arrays that are indexed by their results into local memory. */
 
@@ -46,6 +51,21 @@ __host__ __device__ constexpr int reversed(int j, int n)
 }
 
 template <class C> LW_DEVICE C product(C a, C b) { return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
+
+/* y += h x, by fused operations: h is real or complex, x is complex if h is. */
+LW_DEVICE void accumulate(float &y, float h, float x) { y = fma(h, x, y); }
+LW_DEVICE void accumulate(double &y, double h, double x) { y = fma(h, x, y); }
+template <class C, class Real> LW_DEVICE auto accumulate(C &y, Real h, C x) -> decltype((void)(x.x * h))
+{
+    y = {fma(h, x.x, y.x), fma(h, x.y, y.y)};
+}
+template <class C> LW_DEVICE auto accumulate(C &y, C h, C x) -> decltype((void)x.x)
+{
+    y.x = fma(h.x, x.x, y.x);
+    y.y = fma(h.x, x.y, y.y);
+    y.x = fma(-h.y, x.y, y.x);
+    y.y = fma(h.y, x.x, y.y);
+}
 
 /* Return exp(-2 pi i k / n), n <= 32 a power of two, 0 <= k <= n / 4; a constant once loops are unrolled. */
 template <class C> LW_DEVICE C root(int k, int n)

@@ -8,11 +8,6 @@
 
 #include <math_constants.h>
 
-template <class Value> struct RealPartOf { using type = Value; };
-template <> struct RealPartOf<float2> { using type = float; };
-template <> struct RealPartOf<double2> { using type = double; };
-template <class Value> using RealPart = typename RealPartOf<Value>::type;
-
 LW_DEVICE double real_of(float y) { return y; }
 LW_DEVICE double real_of(double y) { return y; }
 LW_DEVICE double real_of(float2 y) { return y.x; }

@@ -4,16 +4,16 @@
 
 template <class Sample, class Tap, int PAD> DirectKernel direct_kernel()
 {
-    constexpr int RUN = sizeof(typename RealOf<Sample>::type) == 8 ? 2 : sizeof(Sample) == 4 ? 2 : 3;
+    constexpr int RUN = sizeof(RealPart<Sample>) == 8 ? 2 : sizeof(Sample) == 4 ? 2 : 3;
     DirectKernel k = {};
-    k.precision = sizeof(typename RealOf<Sample>::type) == 4 ? LW_SINGLE : LW_DOUBLE;
-    k.complex_signal = sizeof(Sample) > sizeof(typename RealOf<Sample>::type);
-    k.complex_taps = sizeof(Tap) > sizeof(typename RealOf<Sample>::type);
+    k.precision = sizeof(RealPart<Sample>) == 4 ? LW_SINGLE : LW_DOUBLE;
+    k.complex_signal = sizeof(Sample) > sizeof(RealPart<Sample>);
+    k.complex_taps = sizeof(Tap) > sizeof(RealPart<Sample>);
     k.pad = PAD;
     k.tile = DIRECT_THREADS * (16 / (int)sizeof(Sample)) * RUN;
     k.fast = direct_fast<Sample, Tap, PAD, RUN, false>;
     k.slow = direct_slow<Sample, Tap, PAD, false>;
-    if constexpr (sizeof(typename RealOf<Sample>::type) == 4) {
+    if constexpr (sizeof(RealPart<Sample>) == 4) {
         k.narrow_fast = direct_fast<Sample, Tap, PAD, RUN, true>;
         k.narrow_slow = direct_slow<Sample, Tap, PAD, true>;
     }

@@ -33,31 +33,10 @@ struct DirectArgs {
     struct lw_narrowing narrow;     /* stored type of the outputs */
 };
 
-/* Add h x to y. Sample and Tap are real or complex, of one precision; the sample is complex if the tap is. */
-LW_DEVICE void add_product(float &y, float h, float x) { y = fma(h, x, y); }
-LW_DEVICE void add_product(double &y, double h, double x) { y = fma(h, x, y); }
-
-template <class C, class Real> LW_DEVICE auto add_product(C &y, Real h, C x) -> decltype((void)(x.x * h))
-{
-    y = {fma(h, x.x, y.x), fma(h, x.y, y.y)};
-}
-
-template <class C> LW_DEVICE auto add_product(C &y, C h, C x) -> decltype((void)x.x)
-{
-    y.x = fma(h.x, x.x, y.x);
-    y.y = fma(h.x, x.y, y.y);
-    y.x = fma(-h.y, x.y, y.x);
-    y.y = fma(h.y, x.x, y.y);
-}
-
-template <class Sample> struct RealOf { using type = Sample; };
-template <> struct RealOf<float2> { using type = float; };
-template <> struct RealOf<double2> { using type = double; };
-
 /* Return sample i of a row as a Sample. Parts that are not finite become zero and set `met`. */
 template <class Sample, class Stored, bool COMPLEX> LW_DEVICE Sample direct_sample(const Stored *x, int64_t i, bool &met)
 {
-    using Real = typename RealOf<Sample>::type;
+    using Real = RealPart<Sample>;
     if constexpr (sizeof(Sample) == sizeof(Real))
         return finite_or_zero(converted<Real>(__ldg(x + i)), met);
     else {
@@ -66,7 +45,7 @@ template <class Sample, class Stored, bool COMPLEX> LW_DEVICE Sample direct_samp
     }
 }
 
-template <class Sample> constexpr bool may_be_complex = sizeof(Sample) > sizeof(typename RealOf<Sample>::type);
+template <class Sample> constexpr bool may_be_complex = sizeof(Sample) > sizeof(RealPart<Sample>);
 
 template <class Sample, int TILE, int PAD, class Stored, bool COMPLEX>
 LW_DEVICE bool fill_tile(Sample *tile, const DirectArgs &a, int64_t channel, int64_t first)
@@ -165,7 +144,7 @@ __global__ void __launch_bounds__(DIRECT_THREADS) direct_fast(const DirectArgs a
                 for (int r = 0; r < RUN; ++r)
 #pragma unroll
                     for (int v = 0; v < VECTOR; ++v)
-                        add_product(sum[r].s[v], h, x[r][PAD + v - m]);
+                        accumulate(sum[r].s[v], h, x[r][PAD + v - m]);
             }
             if constexpr (NARROW)
                 store_narrow_sums(sum, a, y - (Sample *)a.output, a.count - o, SPAN);
@@ -211,7 +190,7 @@ LW_DEVICE bool direct_column(const DirectArgs &a, int64_t channel, int64_t first
             Sample sum = {};
 #pragma unroll
             for (int m = 0; m < PAD; ++m)
-                add_product(sum, __ldg(taps + m), w[PAD - m]);
+                accumulate(sum, __ldg(taps + m), w[PAD - m]);
             if constexpr (!NARROW)
                 put(y, sum);
             else if constexpr (may_be_complex<Sample>)

@@ -19,12 +19,6 @@ LW_DEVICE int64_t index_of(const lw_published_device &device, const lw_published
     return mod_add(at, loop.tau, device.n);
 }
 
-LW_DEVICE void accumulate(double2 &sum, double tap, double2 x)
-{
-    sum.x = fma(tap, x.x, sum.x);
-    sum.y = fma(tap, x.y, sum.y);
-}
-
 /* Return the first tap of bucket b: the least i >= -half that is b modulo B. */
 LW_DEVICE int64_t first_tap(const lw_published_device &device, int64_t b)
 {
