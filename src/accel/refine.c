@@ -69,13 +69,6 @@ static void make_series(const struct point *p, const struct lw_transform *transf
     }
 }
 
-/* The drift's phase in periods at u = i / n. */
-static double phase_at(const struct point *p, int64_t i, int64_t n)
-{
-    const double u = (double)i / (double)n;
-    return (p->r - (double)p->bin) * u + u * (u - 1) * (p->z / 2 + p->w * (2 * u - 1) / 12);
-}
-
 /* exp(-2 pi i phase) at LANES times, and the factors that lead to the next ones: those of the first and second differences of the
  * phase. The third difference is the same at all times. */
 struct wave {
@@ -84,10 +77,14 @@ struct wave {
 
 static void start_wave(const struct point *p, int64_t first, int64_t n, struct wave *wave)
 {
+    const double h = (double)LANES / (double)n, w = p->w;
     for (int lane = 0; lane < LANES; lane++) {
-        const int64_t i = first + lane;
-        const double a = phase_at(p, i, n), b = phase_at(p, i + LANES, n), c = phase_at(p, i + 2 * LANES, n);
-        const double differences[3] = {a, b - a, c - 2 * b + a};
+        const double u = (double)(first + lane) / (double)n, q = p->r - (double)p->bin;
+        const double slope = q + p->z * (u - 0.5) + w * (u * (u - 1) / 2 + 1. / 12), curvature = p->z + w * (u - 0.5);
+        const double differences[3] = {
+            q * u + u * (u - 1) * (p->z / 2 + w * (2 * u - 1) / 12),    /* the phase itself, in periods */
+            h * (slope + h * (curvature / 2 + h * w / 6)), h * h * (curvature + h * w),
+        };
         for (int order = 0; order < 3; order++) {
             wave->re[order][lane] = cos(2 * M_PI * differences[order]);
             wave->im[order][lane] = -sin(2 * M_PI * differences[order]);
@@ -112,7 +109,7 @@ static void advance_wave(struct wave *wave, double complex third)
 }
 
 /* Compute y[l], l = 0 .. n_y - 1, by T_l(t) = 2 t T_{l-1} - T_{l-2}. Rounding of the wave's factors grows with the steps: after
- * WAVE_STEPS the wave starts anew, so that its error stays below 1e-10. */
+ * WAVE_STEPS the wave starts anew. Its error stays below 1e-12, or that of the phase's own rounding. */
 static void project(const struct point *p, const double complex *x, int64_t n, int n_y, double complex *y)
 {
     const double complex third = cexp(-2 * M_PI * I * p->w * pow((double)LANES / (double)n, 3));
