@@ -1,5 +1,6 @@
 /* command.c - `lapwing filters KIND`: make a bank, write it to a file, log its figures. A new kind is a line in lw_filter_kinds. */
 
+#include "base/instant.h"
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -10,7 +11,6 @@
 #include "version.h"
 
 #include <omp.h>
-#include <time.h>
 
 const struct lw_filter_kind *const lw_filter_kinds[] = {
     &lw_filter_bandpass, &lw_filter_lowpass, &lw_filter_highpass, &lw_filter_boxcar, &lw_filter_gaussian, &lw_filter_ricker,
@@ -154,9 +154,7 @@ static int write_file(struct lw_comm *comm, struct lw_bank *bank, const struct l
     }};
     datasets[0].attributes = notes.list;
     datasets[0].n_attributes = notes.count;
-    char now[32];
-    struct tm parts;
-    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&(time_t){time(NULL)}, &parts));
+    char now[LW_INSTANT_TEXT];
     const struct lw_attribute root[] = {
         {.name = "title", .kind = LW_ATTRIBUTE_TEXT,
          .text = bank->columns > 0                         ? "kernels for lapwing conv2d"
@@ -169,7 +167,7 @@ static int write_file(struct lw_comm *comm, struct lw_bank *bank, const struct l
         {.name = "configuration", .kind = LW_ATTRIBUTE_TEXT, .text = configuration},
         {.name = "hdf5", .kind = LW_ATTRIBUTE_TEXT, .text = lw_hdf5_text()},
         {.name = "host", .kind = LW_ATTRIBUTE_TEXT, .text = lw_comm_host(comm)},
-        {.name = "made_utc", .kind = LW_ATTRIBUTE_TEXT, .text = now},
+        {.name = "made_utc", .kind = LW_ATTRIBUTE_TEXT, .text = lw_instant_now(now)},
     };
     const struct lw_writer_spec spec = {
         .file = lw_options_text(given, "output"), .overwrite = lw_options_flag(given, "overwrite"),

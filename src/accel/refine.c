@@ -109,7 +109,7 @@ static void advance_wave(struct wave *wave, double complex third)
 }
 
 /* Compute y[l], l = 0 .. n_y - 1, by T_l(t) = 2 t T_{l-1} - T_{l-2}. Rounding of the wave's factors grows with the steps: after
- * WAVE_STEPS the wave starts anew. Its error stays below 1e-12, or that of the phase's own rounding. */
+ * WAVE_STEPS the wave starts anew. Its error stays below 1e-11. */
 static void project(const struct point *p, const double complex *x, int64_t n, int n_y, double complex *y)
 {
     const double complex third = cexp(-2 * M_PI * I * p->w * pow((double)LANES / (double)n, 3));

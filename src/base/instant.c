@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 __extension__ typedef __int128 wide;
 
@@ -150,6 +151,12 @@ const char *lw_instant_text(struct lw_instant instant, char text[LW_INSTANT_TEXT
     while (text[used - 1] == '0')
         text[--used] = '\0';
     return text;
+}
+
+const char *lw_instant_now(char text[LW_INSTANT_TEXT])
+{
+    lw_instant_text((struct lw_instant){.seconds = time(NULL)}, text);
+    return strcat(text, "Z");
 }
 
 /* ---- decimal numbers ---- */

@@ -34,6 +34,7 @@ bool lw_instant_parse(const char *text, struct lw_instant *out);
 
 /** Write an instant as "2015-09-14T09:50:45.39", without trailing zeros. Return `text`. */
 const char *lw_instant_text(struct lw_instant instant, char text[LW_INSTANT_TEXT]);
+const char *lw_instant_now(char text[LW_INSTANT_TEXT]);     /* the second that it is now, such as "2015-09-14T09:50:45Z" */
 
 /* Convert seconds, ticks or days to an instant. Return false if they are not finite or the instant is beyond LW_MOST_SECONDS. */
 bool lw_instant_from_seconds(double seconds, struct lw_instant *out);

@@ -1,5 +1,6 @@
 #include "resume/checkpoint.h"
 
+#include "base/instant.h"
 #include "base/log.h"
 #include "io/write/result_file.h"
 #include "resume/grant.h"
@@ -8,7 +9,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Part of --time-limit that is reserved for the last checkpoint. */
@@ -226,14 +226,12 @@ static bool write_journal(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_f
 {
     struct lw_journal *const journal = checkpoint->journal;
     struct lw_error err;
-    struct tm parts;
-    char now[32];
+    char now[LW_INSTANT_TEXT];
     const double start = lw_now();
-    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&(time_t){time(NULL)}, &parts));
     lw_journal_clear(journal);
     struct visitor visitor = {.take = add, .journal = journal};
     visit_all(checkpoint->setup, &visitor);
-    lw_journal_add(journal, "time", now);
+    lw_journal_add(journal, "time", lw_instant_now(now));
     lw_journal_add_format(journal, "runs", "%" PRId64, checkpoint->n_runs + 1);
     fill(context, journal);
     const int rc = lw_journal_store(journal, checkpoint->journal_name, &err);

@@ -1,5 +1,6 @@
 #include "setup/result.h"
 
+#include "base/instant.h"
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -13,7 +14,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { TEXTS_BYTES = 1 << 16, MOST_LATE = 8, MOST_DAS = 3 };
 
@@ -60,15 +60,6 @@ static void add_format(struct collector *c, const char *name, const char *format
     const int length = vsnprintf(c->free, c->room, format, arguments);
     va_end(arguments);
     add(c, text_of(name, keep(c, length)));
-}
-
-/* Write a time in ISO 8601, UTC. @return  `text` */
-static const char *time_text(time_t when, char text[32])
-{
-    struct tm parts;
-    gmtime_r(&when, &parts);
-    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text;
 }
 
 /* Join two parts to a name, which is stored with the texts. */
@@ -125,7 +116,7 @@ static int collect_provenance(struct lw_result *result, const char *command_line
 {
     static const struct lw_flaws none;
     const struct lw_setup *const setup = result->setup;
-    char start[32];
+    char start[LW_INSTANT_TEXT];
     if (!(result->texts = lw_alloc(TEXTS_BYTES, "the provenance", err)) ||
         !(result->configuration = lw_options_resolved(setup->options, setup->job.defaults, err)))
         return LW_ESYSTEM;
@@ -139,15 +130,16 @@ static int collect_provenance(struct lw_result *result, const char *command_line
     for (int i = 0; i < setup->job.n_inputs; i++) {
         const struct lw_dataset_info *const info = &setup->job.inputs[i];
         const char *const name = setup->job.input_names[i];
-        char modified[32], packing[LW_PACKING_TEXT];
+        char modified[LW_INSTANT_TEXT], packing[LW_PACKING_TEXT];
         add_format(&c, name, "%s", lw_dataset_name(info).text);
         add(&c, int_of(join(&c, name, "_file_bytes"), info->file_bytes));
-        add_format(&c, join(&c, name, "_modified_utc"), "%s", time_text((time_t)(info->modified_ns / 1000000000), modified));
+        add_format(&c, join(&c, name, "_modified_utc"), "%sZ",
+                   lw_instant_text((struct lw_instant){.seconds = info->modified_ns / 1000000000}, modified));
         if (info->packing.is_on)
             add_format(&c, join(&c, name, "_packing"), "%s", lw_packing_text(&info->packing, packing));
     }
     add_machine(&c, setup);
-    add_format(&c, "start_time_utc", "%s", time_text(time(NULL), start));
+    add_format(&c, "start_time_utc", "%s", lw_instant_now(start));
     result->n_attributes += list_late(result, "1970-01-01T00:00:00Z", 1, "unfinished, how is noted at the end", &none,
                                       result->attributes + result->n_attributes);
     return LW_OK;
@@ -321,13 +313,13 @@ int lw_result_open(struct lw_result *result, struct lw_error *err) { return open
 int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw_error *err)
 {
     struct lw_attribute attributes[MOST_LATE];
-    char now[32];
+    char now[LW_INSTANT_TEXT];
     const int rc = lw_setup_check_inputs(result->setup, err);
     if (rc)
         return rc;
     lw_flaws_sum(result->setup->comm, flaws);
     const char *const way = lw_writer_way(result->writer);
-    const int n = list_late(result, time_text(time(NULL), now), result->n_runs + 1, way, flaws, attributes);
+    const int n = list_late(result, lw_instant_now(now), result->n_runs + 1, way, flaws, attributes);
     return lw_writer_finish(result->writer, attributes, n, err);
 }
 

@@ -138,9 +138,7 @@ static void put_shape(struct lw_fits_cards *cards, const struct lw_writer_datase
 static int make_array_header(const struct lw_writer_dataset *dataset, const struct lw_writer_spec *spec, bool is_primary,
                              struct lw_fits_cards *cards, struct lw_error *err)
 {
-    const time_t now = time(NULL);
-    struct tm parts;
-    char date[32];
+    char date[LW_INSTANT_TEXT];
     const int rc = lw_fits_cards_begin(cards, err);
     if (rc)
         return rc;
@@ -149,9 +147,7 @@ static int make_array_header(const struct lw_writer_dataset *dataset, const stru
         put_scale(cards, dataset);
         put_name(cards, dataset->path);
     }
-    gmtime_r(&now, &parts);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
-    lw_fits_put_text(cards, "DATE", date);
+    lw_fits_put_text(cards, "DATE", lw_instant_text((struct lw_instant){.seconds = time(NULL)}, date));
     if (dataset)
         put_attributes(cards, dataset);
     for (int a = 0; is_primary && a < spec->n_attributes; a++)
