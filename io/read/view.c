@@ -7,8 +7,9 @@
 #include <assert.h>
 #include <inttypes.h>
 
-/* Rates assumed in estimates: decoding by the format's library, decoding by one thread of the pool, and reading. */
-static const double library_bytes_per_second = 100e6, thread_bytes_per_second = 500e6, read_bytes_per_second = 1e9;
+/* Rates assumed in estimates: decoding by the format's library, decoding by one thread of the pool (gzip of 16-bit noise), and
+ * reading. */
+static const double library_bytes_per_second = 100e6, thread_bytes_per_second = 300e6, read_bytes_per_second = 1e9;
 
 /* Most bytes of chunks that all threads together decode at a time. A single chunk may have more. */
 #define DECODING_BYTES ((int64_t)128 << 20)

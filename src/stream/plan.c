@@ -193,9 +193,11 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 
 struct lw_run_model lw_plan_times(const struct lw_plan *plan)
 {
+    const double chunks = plan->chunk_cost.seconds;     /* decoding delays further reads, and takes cores from computing */
     return (struct lw_run_model){
-        .prepare = plan->filter_seconds + plan->mesh_seconds, .compute = plan->compute_seconds, .copy = plan->copy_seconds,
-        .read = plan->read_seconds + plan->chunk_cost.seconds, .write = plan->write_seconds + plan->piece_seconds,
+        .prepare = plan->filter_seconds + plan->mesh_seconds, .copy = plan->copy_seconds,
+        .compute = plan->compute_seconds + (plan->cores_decode ? chunks : 0),
+        .read = plan->read_seconds + chunks, .write = plan->write_seconds + plan->piece_seconds,
         .halo = plan->halo_seconds, .messages = plan->round_seconds,
     };
 }
@@ -210,6 +212,7 @@ double lw_plan_serial_seconds(const struct lw_plan *plan)
 {
     struct lw_run_model times = lw_plan_times(plan);
     times.copy = 0;             /* copies are short beside the files that they come from and go to */
+    times.compute = plan->compute_seconds;      /* without decoding, which is part of reading */
     times.is_in_turn = true;
     return lw_run_model_seconds(&times);
 }
@@ -240,6 +243,7 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
         .n_ranks = lw_rounds_workers(rounds, 0),
     };
     plan->chunk_cost = lw_reader_chunk_cost(spec->reader, &view, &reads);
+    plan->cores_decode = spec->job->inputs[0].is_compressed && spec->engine->link_rate == 0;
     const double writes = (double)rounds->n_groups * (double)spec->job->n_outputs / (double)rounds->slice;
     /* Some threads may be idle: a small slice has few parts, and some ranks may have no slice. */
     const int64_t threads = lw_max64(1, spec->engine->n_workers);
@@ -562,7 +566,9 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     const bool is_compressed = setup->job.inputs[0].is_compressed;
     if (cost->times != 0)
         printf("%-16seach %s %.3g times on average: %.3g s %s\n", "chunks", is_compressed ? "decoded" : "read", cost->times,
-               cost->seconds, is_compressed ? "at an assumed 100 MB/s a rank" : "more than once, at an assumed 1 GB/s");
+               cost->seconds, !is_compressed         ? "more than once, at an assumed 1 GB/s"
+                              : plan->cores_decode ? "at an assumed rate, by the cores that compute"
+                                                   : "at an assumed rate");
     const double start = setup->machine ? lw_planned_start(setup) : LW_PLAN_START_SECONDS;
     printf("%-16sabout %.3g s: computing %.3g s, files %.3g s", "time", lw_plan_seconds(plan) + start,
            plan->compute_seconds, plan->read_seconds + plan->write_seconds + plan->piece_seconds);

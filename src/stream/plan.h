@@ -31,7 +31,8 @@ struct lw_plan {
     double mesh_seconds;                    /* time of the pass for the mesh, s; overlaps nothing */
     double filter_seconds;                  /* time to read and prepare the filters, s; overlaps nothing */
     double round_seconds;                   /* cost of all rounds that does not depend on their size, s; overlaps nothing */
-    struct lw_chunk_cost chunk_cost;        /* cost of reading chunks more than once; added to read_seconds */
+    struct lw_chunk_cost chunk_cost;        /* cost of decoding chunks, or of reading them more than once */
+    bool cores_decode;                      /* the cores that compute decode chunks, too */
     double piece_seconds;                   /* cost of writing the result's rows in pieces, s; added to write_seconds */
 };
 
