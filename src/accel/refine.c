@@ -49,8 +49,6 @@ static struct point point_at(const float *spectrum, int64_t n_bins, double r, do
     return (struct point){.spectrum = spectrum, .n_bins = n_bins, .bin = (int64_t)floor(r + 0.5), .r = r, .z = z, .w = w};
 }
 
-static double complex bin_of(const struct point *p, int64_t k) { return p->spectrum[2 * k] + I * p->spectrum[2 * k + 1]; }
-
 /* Make x(u) at u = i / n, i = 0 .. n, of bins [first, end), times n and the weights of an integral. @param x  [n + LANES] */
 static void make_series(const struct point *p, const struct lw_transform *transform, int64_t first, int64_t end, int64_t n,
                         double complex *x)
@@ -60,7 +58,7 @@ static void make_series(const struct point *p, const struct lw_transform *transf
     for (int64_t i = 0; i < n + LANES; i++)
         x[i] = 0;
     for (int64_t k = lw_max64(first, 1); k < lw_min64(end, p->n_bins); k++)
-        x[lw_mod(k - p->bin, n)] = bin_of(p, k);
+        x[lw_mod(k - p->bin, n)] = p->spectrum[2 * k] + I * p->spectrum[2 * k + 1];
     lw_transform_run(transform, (double *)x);
     x[n] = x[0];
     for (int i = 0; i < LW_QUADRATURE_ENDS; i++) {

@@ -80,12 +80,8 @@ static int print_least_rate(struct scaling *scaling, const struct lw_machine *ma
 
 static void print_submit(const struct lw_machine *machine, const struct lw_planned *planned, const char *jobfile)
 {
-    char ranks[80];
-    if (planned->has_device)
-        snprintf(ranks, sizeof ranks, "--gpus-per-node=%" PRId64, machine->ranks_per_node);
-    else
-        snprintf(ranks, sizeof ranks, "--ntasks-per-node=%" PRId64, machine->ranks_per_node);
-    printf("%-16ssbatch --nodes=%" PRId64 " %s --time=%" PRId64 " slurm/lapwing%s.sh %s\n", "submit", machine->nodes, ranks,
+    printf("%-16ssbatch --nodes=%" PRId64 " --%s-per-node=%" PRId64 " --time=%" PRId64 " slurm/lapwing%s.sh %s\n", "submit",
+           machine->nodes, planned->has_device ? "gpus" : "ntasks", machine->ranks_per_node,
            lw_plan_minutes(lw_run_model_seconds(&planned->times)), planned->has_device ? "-gpu" : "",
            jobfile ? jobfile : "JOB.ini");
 }

@@ -566,9 +566,7 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     const bool is_compressed = setup->job.inputs[0].is_compressed;
     if (cost->times != 0)
         printf("%-16seach %s %.3g times on average: %.3g s %s\n", "chunks", is_compressed ? "decoded" : "read", cost->times,
-               cost->seconds, !is_compressed         ? "more than once, at an assumed 1 GB/s"
-                              : plan->cores_decode ? "at an assumed rate, by the cores that compute"
-                                                   : "at an assumed rate");
+               cost->seconds, is_compressed ? "at an assumed rate" : "more than once, at an assumed 1 GB/s");
     const double start = setup->machine ? lw_planned_start(setup) : LW_PLAN_START_SECONDS;
     printf("%-16sabout %.3g s: computing %.3g s, files %.3g s", "time", lw_plan_seconds(plan) + start,
            plan->compute_seconds, plan->read_seconds + plan->write_seconds + plan->piece_seconds);
