@@ -212,7 +212,7 @@ double lw_plan_serial_seconds(const struct lw_plan *plan)
 {
     struct lw_run_model times = lw_plan_times(plan);
     times.copy = 0;             /* copies are short beside the files that they come from and go to */
-    times.compute = plan->compute_seconds;      /* without decoding, which is part of reading */
+    times.compute = plan->compute_seconds;      /* decoding is part of reading */
     times.is_in_turn = true;
     return lw_run_model_seconds(&times);
 }
