@@ -54,6 +54,8 @@ jobs = [
     "sfft --input tones.h5:/signal --sparsity 20 --algorithm sfft2",
     "accel --input binary.h5:/signal",
 ]
+# Where it runs, a sparse transform measures small reads, which decide what is read and combined.
+measured = re.compile(r"^combines .*\n| of \d+ bytes in all", re.M)
 other = re.compile(r"^((machine|  base|host memory|time|Slurm|submit|storage) .*|reads .* in \d+ reads.*)\n", re.M)
 for words in jobs:
     for ranks in (1, 2, 4) if ALL else (1, 3):
@@ -61,6 +63,8 @@ for words in jobs:
         theirs = lapwing(ranks, "plan", *common, "--quiet").stdout
         ours = plan(common, f"nodes=1,ranks-per-node={ranks},cores={2 * ranks}").split("\n\n")[0] + "\n"
         wanted, found = other.sub("", theirs), other.sub("", ours)
+        if "--snr" in words:
+            wanted, found = measured.sub("", wanted), measured.sub("", found)
         check(len(wanted) > 300 and found.strip() == wanted.strip(), f"{words} on {ranks} ranks:\n{wanted}\nbut --for:\n{found}")
 
 # A file means what the values mean, and values behind its name override it.
