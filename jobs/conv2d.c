@@ -274,7 +274,7 @@ static void shape_result(const struct lw_options *given, struct lw_job *job)
     static const struct lw_type number = {.scalar = LW_INT32};
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
     const unsigned wanted = lw_search_products(&c->search);
-    const struct lw_type computed = {.scalar = job->op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+    const struct lw_type computed = {.scalar = lw_computed_scalar(job->op.precision),
                                      .is_complex = lw_op_is_complex(&job->op)};
     if (wanted & LW_FILTERED) {
         add_images(given, "/convolved", job->op.output, job->has_filter_dim, c->every, job);

@@ -315,7 +315,7 @@ static void shape_result(const struct lw_options *given, struct lw_job *job)
     const struct lw_ols_spec *const ols = &job->op.ols;
     const struct lw_axis_metadata *const axis = &input->axis;
     const unsigned wanted = lw_search_products(&ols->search);
-    const struct lw_type computed = {.scalar = job->op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+    const struct lw_type computed = {.scalar = lw_computed_scalar(job->op.precision),
                                      .is_complex = input->type.is_complex || ols->taps_complex};
     if (axis->sample_rate_hz > 0) {     /* if the rate is not known, the table of peaks has no times */
         job->search.time_step = 1 / axis->sample_rate_hz;

@@ -2,7 +2,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "gpu/device/convert.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "signal/separable.h"

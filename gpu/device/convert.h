@@ -8,12 +8,6 @@
 
 LW_C_BEGIN
 
-/** Return the type of numbers in the computing precision. */
-static inline enum lw_scalar lw_computed_scalar(enum lw_precision precision)
-{
-    return precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
-}
-
 /** Reverse the bytes of n scalars in place. */
 cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream);
 

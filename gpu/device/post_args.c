@@ -1,6 +1,5 @@
 #include "gpu/device/post_args.h"
 
-#include "gpu/device/convert.h"
 
 bool lw_cuda_post_is_needed(struct lw_post post)
 {

@@ -1,6 +1,5 @@
 #include "gpu/host/noise_scales.h"
 
-#include "gpu/device/convert.h"
 
 #include <float.h>
 

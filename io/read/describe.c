@@ -408,7 +408,7 @@ static void describe_joined(struct lw_reader *reader)
     const bool has_none = reader->sequence.n_gaps > 0 && reader->request.gaps != LW_GAPS_ZERO && lw_scalar_is_integer(type->scalar);
     reader->converts = is_packed || has_none || type->scalar == LW_FLOAT16;
     if (is_packed)
-        *type = (struct lw_type){.scalar = reader->request.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+        *type = (struct lw_type){.scalar = lw_computed_scalar(reader->request.precision),
                                  .is_complex = type->is_complex};
     else if (reader->converts)
         *type = lw_convert_type(*type);

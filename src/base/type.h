@@ -46,6 +46,12 @@ struct lw_type {
 
 enum lw_precision { LW_SINGLE, LW_DOUBLE };
 
+/** Return the type of numbers in the computing precision. */
+static inline enum lw_scalar lw_computed_scalar(enum lw_precision precision)
+{
+    return precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+}
+
 size_t lw_scalar_bytes(enum lw_scalar scalar);
 bool lw_scalar_is_integer(enum lw_scalar scalar);
 bool lw_scalar_is_signed(enum lw_scalar scalar);

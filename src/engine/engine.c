@@ -69,7 +69,7 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
 {
     const struct lw_ols_spec *const ols = &spec->ols;
     const unsigned wanted = lw_search_products(&ols->search);
-    const enum lw_scalar scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+    const enum lw_scalar scalar = lw_computed_scalar(spec->precision);
     const bool is_complex = lw_op_is_complex(spec);
     plan->n_products = 0;
     plan->n_values = (int64_t)ols->n_filters * lw_post_rate(ols->post);
@@ -132,7 +132,7 @@ void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *pla
     if (wanted & LW_PEAKS)
         add(plan, crossings(&c->search, plan, spec->n_outputs, n_crossings, n_crossings, true));
     if (wanted & LW_BEST) {
-        const enum lw_scalar scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+        const enum lw_scalar scalar = lw_computed_scalar(spec->precision);
         struct lw_op_product value = array(LW_OP_BEST_VALUE, scalar, lw_op_is_complex(spec), 1);
         struct lw_op_product number = array(LW_OP_BEST_FILTER, LW_INT32, false, 1);
         value.width = number.width = c->output_columns;

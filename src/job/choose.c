@@ -109,7 +109,7 @@ int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, s
 {
     op->precision = (enum lw_precision)lw_options_choice(given, "precision");
     op->nan = (enum lw_nan)lw_options_choice(given, "nan");
-    op->output = (struct lw_type){.scalar = op->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64, .is_complex = is_complex};
+    op->output = (struct lw_type){.scalar = lw_computed_scalar(op->precision), .is_complex = is_complex};
     const char *const wanted = lw_options_text(given, "output-type");
     char type[40];
     if (wanted && strcmp(wanted, "input") == 0)

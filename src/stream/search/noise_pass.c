@@ -26,7 +26,7 @@ void lw_noise_plain_series(struct lw_noise_pass *pass)
     struct lw_op_spec *const spec = &pass->spec;
     *spec = pass->job->op;
     spec->output = (struct lw_type){
-        .scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64, .is_complex = lw_op_is_complex(spec),
+        .scalar = lw_computed_scalar(spec->precision), .is_complex = lw_op_is_complex(spec),
     };
     spec->output_scale = 0;
     switch (spec->kind) {
