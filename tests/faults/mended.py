@@ -5,8 +5,9 @@ and one message. After the remedy the same command makes the right result, and l
     mended.py LAPWING MPIEXEC FAULT_LIBRARY [all]     all: 20 sizes of a full disk instead of 3
 
 When the first journal exists, the run is held at the second one, and all ranks are stopped (SIGSTOP), until the trouble has been
-made. Disks of the test's own need root and mount; a disk that cannot be mounted here is reported and left out. Not every kernel
-has quotas of a file system: a limit of file sizes (RLIMIT_FSIZE) replaces them."""
+made. On a disk whose syncs may last as long as the run, no second journal is certain: there the run is held at its second sync.
+Disks of the test's own need root and mount; a disk that cannot be mounted here is reported and left out. Not every kernel has
+quotas of a file system: a limit of file sizes (RLIMIT_FSIZE) replaces them."""
 
 import contextlib
 import glob
@@ -22,7 +23,8 @@ from trials import LIBRARY, data_of, end_session, held_at, wait_until_held
 from tested import LAPWING, MPIEXEC, check, finish, h5py, lapwing, needed_memory, random
 
 RANKS, MOST_S, SIZES = 2, 60, 20 if "all" in sys.argv[4:] else 3
-JOURNAL = ".lapwing-journal"
+JOURNAL, PART = ".lapwing-journal", ".lapwing-part"
+JOURNALS, SYNCS = ("rename:2", JOURNAL), ("sync:2", PART)
 outcomes = {}
 
 
@@ -66,13 +68,13 @@ class Stage:
         return ["ols", "--input", self.input + ":/signal", "--filters", self.taps + ":/taps", "--axis", "1", "--products", "filtered,peaks",
                 "--threshold", "3.5", "--checkpoint", "0", "--threads", "1", "--output", self.out(folder), *memory]
 
-    def run(self, folder, trouble=None, limit=None):
-        """A run that meets a trouble once its journal exists. @return code, message"""
+    def run(self, folder, trouble=None, limit=None, at=JOURNALS):
+        """A run that meets a trouble when it is held at this call for this file. @return code, message"""
         def prepare():
             if limit:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         held = os.path.join(self.folder, "held")
-        setting = held_at("rename:2", self.out(folder) + JOURNAL, held, FAULT_RANK=0) if trouble else {}
+        setting = held_at(at[0], self.out(folder) + at[1], held, FAULT_RANK=0) if trouble else {}
         command = [MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING,
                    *self.arguments(folder), "--quiet"]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -97,9 +99,9 @@ class Stage:
         for path in glob.glob(os.path.join(folder, "out.h5*")):
             os.remove(path)
 
-    def judge(self, what, folder, codes, trouble=None, mend=None, limit=None):
+    def judge(self, what, folder, codes, trouble=None, mend=None, limit=None, at=JOURNALS):
         for _ in range(5):              # repeat if the run ended before the trouble
-            code, said = self.run(folder, trouble, limit)
+            code, said = self.run(folder, trouble, limit, at)
             if code != 0 or 0 in codes:
                 break
             (mend or (lambda: None))()
@@ -186,7 +188,7 @@ def read_only(stage, work):
             subprocess.run(["umount", disk], check=True)
             subprocess.run(["e2fsck", "-p", "-f", image], capture_output=True, check=False)
             subprocess.run(["mount", "-o", "loop,errors=remount-ro", image, disk], check=True)
-        stage.judge("read-only, by an error", disk, {74}, damage, repair)
+        stage.judge("read-only, by an error", disk, {74}, damage, repair, at=SYNCS)
 
 
 # ---- inputs, folders ------------------------------------------------------------------------------------------------------------
@@ -226,7 +228,7 @@ def folders(stage, folder):
 def lost_sync(stage, folder):
     """A failed sync reports lost data only once: the journal must not list data written before it, even after a later sync
     succeeds."""
-    setting = {"LD_PRELOAD": LIBRARY, "FAULT": "sync:1", "FAULT_RANK": RANKS - 1, "FAULT_FILE": "out.h5.lapwing-part"}
+    setting = {"LD_PRELOAD": LIBRARY, "FAULT": "sync:1", "FAULT_RANK": RANKS - 1, "FAULT_FILE": "out.h5" + PART}
     done = subprocess.run([MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING,
                            *stage.arguments(folder), "--quiet"], capture_output=True, text=True, timeout=MOST_S, check=False)
     check(done.returncode == 74, f"a sync that fails: code {done.returncode}: {done.stderr}")
@@ -244,7 +246,7 @@ def opens(part):
 def looked_at(stage, folder):
     """The run is held at each write to the temporary file. Other programs can open this file after its first journal, until its
     tables are written; from then on an undo file exists."""
-    part, held, n_opened = stage.out(folder) + ".lapwing-part", os.path.join(stage.folder, "held"), 0
+    part, held, n_opened = stage.out(folder) + PART, os.path.join(stage.folder, "held"), 0
     setting, arguments = held_at("write:1+", part, held), [*stage.arguments(folder)[:-1], "1M", "--io", "collective"]
     needed = needed_memory(lapwing(RANKS, *arguments, code=78).stderr)
     arguments[-3] = f"{int(needed[:-1]) + 2}M"         # some 30 rounds
