@@ -2,7 +2,8 @@
 """messages.py LAPWING MPIEXEC LIBRARY [--ranks 1,2,3,8] [--jobs TEXT,...] [--record FILE.csv] - what runs send is what the
 program says.
 
-LIBRARY is pmpi.c of this folder, which counts through MPI's profiling interface. Each job runs on each number of ranks, and
+LIBRARY is pmpi.c of this folder, which counts through MPI's profiling interface. Each job runs on each number of ranks, by
+default on two or three of them by turns (LW_TEST_ALL: on 1, 2, 3 and 8), and
 
   rounds   agreements, collectives, messages, their bytes and the longest chain are those that the program planned
   start    agreements, collectives, messages and their bytes are those that the program counted
@@ -14,6 +15,7 @@ each to learn who has some. They lengthen a chain by at most their number."""
 import argparse
 import concurrent.futures
 import csv
+import itertools
 import os
 import re
 import subprocess
@@ -55,6 +57,7 @@ JOBS = {
     "accel": ("drift", ["accel", "--input", "{in}:/signal", "--zmax", "4"]),
     "conv2d": ("image", ["conv2d", "--input", "{in}:/image", "--kernel", "{in}:/psf"]),
 }
+TURNS = ["1,2,3,8"] if os.environ.get("LW_TEST_ALL") else ["2,3", "1,2,3", "3,8", "2,5"]
 failures = []
 
 
@@ -66,8 +69,8 @@ def check(is_right, text):
 
 def launch(given, ranks, arguments, library=None, expected=0):
     env = dict(os.environ, OMP_NUM_THREADS="1", OMPI_MCA_mpi_yield_when_idle="1", CUDA_VISIBLE_DEVICES="")
-    preload = ["-x", f"LD_PRELOAD={library}"] if library else []
-    start = [given.mpiexec, "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *preload]
+    preload = ["env", f"LD_PRELOAD={library}"] if library else []
+    start = [*([given.mpiexec, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []), *preload]
     run = subprocess.run([*start, given.lapwing, *arguments], env=env, capture_output=True, text=True)
     if run.returncode != expected:
         sys.exit(f"{arguments} on {ranks} ranks ends with {run.returncode}:\n{run.stdout}{run.stderr}")
@@ -130,12 +133,12 @@ def examine(given, job, ranks, arguments, writer):
     return rounds, found, counted["end"]
 
 
-def compare(given, job, folder, inputs, writer):
+def compare(given, job, all_ranks, folder, inputs, writer):
     """Run one job on each number of ranks, and compare its calls among them."""
     name, options = JOBS[job]
     arguments = [o.replace("{in}", inputs[name]) for o in options]
     each, ends = set(), set()
-    for ranks in [int(n) for n in given.ranks.split(",")]:
+    for ranks in map(int, all_ranks.split(",")):
         its = [*arguments, "--verbose", "--overwrite", "--output", os.path.join(folder, f"{job}.h5")]
         its += ["--memory", bound(given, ranks, its)] if name in ("long", "bank") else []
         rounds, found, end = examine(given, job, ranks, its, writer)
@@ -151,7 +154,7 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("lapwing", "mpiexec", "library"):
         parser.add_argument(name)
-    parser.add_argument("--ranks", default="1,2,3,8")
+    parser.add_argument("--ranks")
     parser.add_argument("--jobs")
     parser.add_argument("--record")
     given = parser.parse_args()
@@ -163,7 +166,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:     # starts of MPI mostly wait
         names = list(dict.fromkeys(JOBS[job][0] for job in jobs))
         inputs = dict(zip(names, pool.map(lambda name: make(given, folder, name), names)))
-        list(pool.map(lambda job: compare(given, job, folder, inputs, writer), jobs))
+        ranks = itertools.cycle([given.ranks] if given.ranks else TURNS)
+        list(pool.map(lambda job, its: compare(given, job, its, folder, inputs, writer), jobs, ranks))
     if record:
         record.close()
     sys.exit(f"{len(failures)} wrong" if failures else 0)
