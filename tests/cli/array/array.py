@@ -5,7 +5,8 @@ end to end through files.
 
 The oracle is the definition: each channel is continued beyond its ends by tested.pad, convolved by numpy.convolve, and the
 correlation coefficients are those of each window by itself. Every result must be the same, bit by bit, with other numbers of
-ranks, with the axis, the filters or the beams split, and with little memory.
+ranks, with the axis, the filters or the beams split, and with little memory; each kind by some of these ways, by turns, and by
+all of them with LW_TEST_ALL.
 
 LW_ARRAY_PART names a single function to run, LW_ARRAY_TRIALS the number of drawn jobs (a campaign has hundreds)."""
 
@@ -16,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from tested import as_arguments, check, clipped, finish, friends, h5py, lapwing, needed_memory, noise, np, pad, random, read_products  # noqa: E402
+from tested import ALL, as_arguments, check, clipped, finish, friends, h5py, lapwing, needed_memory, noise, np, pad, random, read_products  # noqa: E402
 
 
 # ---- the oracle -------------------------------------------------------------------------------------------------------------
@@ -151,8 +152,9 @@ def options_of(kind, own, x_name, axis, mode, boundary, normalize):
     return options
 
 
-def trial(folder, kind, own, normalize, mode, boundary, layout, dtype="<f4", n=3000, n_channels=5, n_filters=3, n_taps=33, reach=60,
-          ranks=1, precision="single", change=None):
+def prepare(folder, kind, own, normalize, mode, boundary, layout, dtype="<f4", n=3000, n_channels=5, n_filters=3, n_taps=33, reach=60,
+            change=None):
+    """Write a drawn job. @return its options and its oracle"""
     x, h, delays, weights = draw(kind, n, n_channels, n_filters, n_taps, own, reach, normalize, dtype)
     if change:
         change(x)
@@ -161,12 +163,16 @@ def trial(folder, kind, own, normalize, mode, boundary, layout, dtype="<f4", n=3
         data.update(delays=delays, weights=weights)
     write(f"{folder}/data.h5", **data)
     options = options_of(kind, own, "xs" if layout == "slow" else "x", 0 if layout == "slow" else 1, mode, boundary, normalize)
-    if precision == "double":
-        options["precision"] = "double"
     taps = np.repeat(h, n_channels, axis=1) if not own else h
-    job = Job(x.astype(float), taps[:, :, ::-1].astype(float), delays, weights, kind, mode, boundary, normalize)
+    return options, Job(x.astype(float), taps[:, :, ::-1].astype(float), delays, weights, kind, mode, boundary, normalize)
+
+
+def trial(folder, kind, own, normalize, mode, boundary, layout, dtype="<f4", ranks=1, precision="single", more=None, **sizes):
+    """Run a drawn job with `more` options and compare its series. @return the options, the oracle, all that was found"""
+    options, job = prepare(folder, kind, own, normalize, mode, boundary, layout, dtype, **sizes)
+    options.update(more or {}, precision=precision)
     found, _ = run(folder, options, ranks)
-    text = f"{kind} own {own} normalize {normalize} {mode} {boundary} {layout} {dtype} n {n} M {n_taps} reach {reach} ranks {ranks}"
+    text = f"{kind} own {own} normalize {normalize} {mode} {boundary} {layout} {dtype} {sizes} ranks {ranks}"
     if not check("filtered" in found, f"{text}: no result"):
         return options, job, found
     y = found["filtered"]
@@ -193,7 +199,7 @@ def outputs(folder):
         mode, (n, n_taps, reach) = next(modes), next(shapes)
         if mode == "valid" and n <= 2 * reach + n_taps:
             reach = 20
-        trial(folder, kind, own, normalize, mode, next(boundaries) if mode == "same" else "zero", next(layouts), next(dtypes), n,
+        trial(folder, kind, own, normalize, mode, next(boundaries) if mode == "same" else "zero", next(layouts), next(dtypes), n=n,
               n_taps=n_taps if n_taps > 2 or not normalize else 16, reach=reach)
     for kind, own, normalize in KINDS[:1] + KINDS[4:5]:
         trial(folder, kind, own, normalize, "same", "edge", "fast", "<f8", precision="double")
@@ -205,7 +211,7 @@ def outputs(folder):
         reach, n_taps = int(2 ** random.uniform(0, 12)), int(2 ** random.uniform(3, 9))
         n = n_taps + 2 * reach + int(2 ** random.uniform(1, 15))
         trial(folder, kind, own, normalize, mode, ["zero", "edge", "wrap", "reflect"][random.integers(4)] if mode == "same" else
-              "zero", ["fast", "slow"][random.integers(2)], ["<f4", "<i2", "<f8", "<u1"][random.integers(4)], n, n_taps=n_taps,
+              "zero", ["fast", "slow"][random.integers(2)], ["<f4", "<i2", "<f8", "<u1"][random.integers(4)], n=n, n_taps=n_taps,
               n_channels=int(random.integers(2, 9)), reach=reach, ranks=int(random.integers(1, 4)))
 
 
@@ -216,7 +222,7 @@ def levels(folder):
         x[:, 1000:1700] *= 50
         x[0, 2000:2300] = 0
     options, _, _ = trial(folder, "stack", True, "demeaned", "same", "edge", "fast", change=change)
-    for more, ranks in (({}, 3), ({"split": "filters"}, 2)):
+    for more, ranks in (({}, 2), ({"split": "filters"}, 2)):
         _, said = run(folder, {**options, **more}, ranks)
         with h5py.File(f"{folder}/result.h5") as file:           # 300 zeros hold 268 whole windows of 33 samples
             quiet = file.attrs["windows_quiet"]
@@ -242,18 +248,18 @@ def not_a_number(folder):
 
 def bits(folder):
     """Equal bits on any ranks, with any split and memory, for a window of the signal, and for a run that goes on."""
-    for kind, own, normalize in (("stack", True, None), ("beams", False, None), ("stack", True, "demeaned"), (None, True, "energy")):
-        options, job, found = trial(folder, kind, own, normalize, "same", "edge", "fast", "<i2", n=30000, n_taps=64, reach=1200,
-                                    n_filters=5)
-        options.update(products="filtered,peaks", threshold="3.5", cluster="20", noise="measured")
-        wanted, _ = run(folder, options)
-        least = needed_memory(run(folder, {**options}, ranks=3, code=78, memory="1M")[1])
-        split = {"split": "channels" if kind in ("beams", None) else "filters"}
-        os.environ["LAPWING_BANK_BYTES"] = "1000"                # the ranks read some filters at a time
-        same_everywhere(folder, options, f"{kind} {normalize}", wanted, [(3, {}, least), (2, split, None)])
-        del os.environ["LAPWING_BANK_BYTES"]
-        said = lapwing(1, "verify", f"{folder}/result.h5", "--sample", "100").stdout
-        check(re.search(r"/filtered +1\d\d +0 ", said) and re.search(r"/peaks +[1-9]\d* +0 ", said), f"{kind} {normalize}: {said}")
+    turns = itertools.cycle([slice(0, 2)] if ALL else [slice(0, 1), slice(1, 2)])
+    for kind, own, normalize in (("stack", True, None), ("stack", True, "demeaned"), (None, True, "energy"), ("beams", False, None)):
+        options, job, wanted = trial(
+            folder, kind, own, normalize, "same", "edge", "fast", "<i2", n=30000, n_taps=64, reach=1200, n_filters=5,
+            more={"products": "filtered,peaks", "threshold": "3.5", "cluster": "20", "noise": "measured"})
+        for ranks, more in [(3, {}), (2, {"split": "filters" if kind == "stack" else "channels"})][next(turns)]:
+            least = needed_memory(run(folder, {**options, **more}, ranks, code=78, memory="1M")[1])
+            os.environ["LAPWING_BANK_BYTES"] = "1000"            # the ranks read some filters at a time
+            same_everywhere(folder, options, f"{kind} {normalize}", wanted, [(ranks, more, least)])
+            del os.environ["LAPWING_BANK_BYTES"]
+        said = lapwing(1, "verify", f"{folder}/result.h5", "--sample", "30").stdout
+        check(re.search(r"/filtered +[3-9]\d +0 ", said) and re.search(r"/peaks +[1-9]\d* +0 ", said), f"{kind} {normalize}: {said}")
         if kind == "stack" and normalize is None:
             path = f"{folder}/gone-on.h5"
             words = [word.replace("DATA", f"{folder}/data.h5") if isinstance(word, str) else word for word in as_arguments(options)]
@@ -274,7 +280,7 @@ def bits(folder):
 def search(folder):
     """Peaks of stacks have channel -1, those of beams the number of the trial; noise from energies, measured, and in MAD."""
     for kind, own in (("stack", True), ("stack", False), ("beams", False)):
-        options, job, found = trial(folder, kind, own, None, "same", "zero", "slow", n=20000)
+        options, job = prepare(folder, kind, own, None, "same", "zero", "slow", n=20000)
         y, h = job.outputs(), job.h
         energy = (h ** 2).sum(axis=2)
         if kind == "stack":
@@ -283,7 +289,8 @@ def search(folder):
             sigma = np.sqrt((job.weights ** 2).sum(axis=1)[None, :] * energy[:, :1])[:, :, None]
         snr = np.abs(y) / sigma
         threshold = float(np.sort(snr.ravel())[-50:-48].mean())
-        found, _ = run(folder, {**options, "products": "peaks", "noise": "energy", "threshold": repr(threshold)})
+        found, _ = run(folder, {**options, "products": "filtered,peaks", "noise": "energy", "threshold": repr(threshold)})
+        compare(job, found["filtered"], f"search {kind} own {own}")
         rows = sorted(tuple(int(row[k]) for k in ("channel", "filter", "index")) for row in found["peaks"])
         if kind == "stack":
             wanted = sorted((-1, int(f), int(i)) for f, i in np.argwhere(snr >= threshold))
@@ -314,8 +321,8 @@ def strongest(table, width, trials, filters):
 def clusters(folder):
     """Clusters over trials and channels are those of friends of friends among all crossings: the same table on any ranks, with any
     split and memory, where filters are not held, and for a run that goes on."""
-    for kind, layout, axis_split in (("beams", "slow", "channels"), (None, "fast", "axis")):
-        options, _, _ = trial(folder, kind, kind is None, None, "same", "edge", layout, "<i2", n=12000, n_taps=16, n_filters=4)
+    for kind, layout, ways in (("beams", "slow", ("channels",)), (None, "fast", ("axis", "filters"))):
+        options, _ = prepare(folder, kind, kind is None, None, "same", "edge", layout, "<i2", n=12000, n_taps=16, n_filters=4)
         options.update(products="peaks", threshold="3", noise="measured", mode="same")
         crossings, _ = run(folder, options)
         crossings = crossings["peaks"]
@@ -331,16 +338,18 @@ def clusters(folder):
                   f"clusters {kind}: other values")
         os.environ["LAPWING_BANK_BYTES"] = "200"
         least = needed_memory(run(folder, given, ranks=3, code=78, memory="1M")[1])
-        same_everywhere(folder, given, f"clusters {kind}", found, [(3, {"split": axis_split}, least), (8, {"split": "filters", "threads": 1}, None)])
+        for split in ways + (("filters",) if ALL and kind else ()):
+            way = (5, {"split": split, "threads": 1}, None) if split == "filters" else (3, {"split": split}, least)
+            same_everywhere(folder, given, f"clusters {kind}", found, [way])
         path = f"{folder}/gone-on.h5"
         words = [word.replace("DATA", f"{folder}/data.h5") if isinstance(word, str) else word for word in as_arguments(given)]
         again = ["ols", *words, "--output", path, "--overwrite", "--memory", least]
         lapwing(1, *again, "--time-limit", "0.001", code=75)
-        lapwing(2, *again)
+        lapwing(2 if kind or ALL else 1, *again)
         del os.environ["LAPWING_BANK_BYTES"]
         with h5py.File(path) as file:
             check(read_products(file)["peaks"].tobytes() == found["peaks"].tobytes(), f"clusters {kind}: a run that goes on differs")
-        said = lapwing(1, "verify", f"{folder}/other.h5", "--sample", "60").stdout
+        said = lapwing(1, "verify", f"{folder}/other.h5", "--sample", "10").stdout
         check(re.search(r"/peaks +[1-9]\d* +0 ", said), f"clusters {kind}: {said}")
         if kind == "beams":                                     # chains are followed through W outputs around a window
             given = {**options, "cluster": "40", "cluster-trials": "2"}
@@ -357,7 +366,7 @@ def clusters(folder):
 def masks(folder):
     """Masked samples count as zeros, and an output by the part of the energy of all its channels that is masked."""
     for kind in ("stack", "beams"):
-        options, job, _ = trial(folder, kind, kind == "stack", None, "same", "zero", "slow", n=20000)
+        options, job = prepare(folder, kind, kind == "stack", None, "same", "zero", "slow", n=20000)
         mask = random.random((20000, 5)) < 0.002
         with h5py.File(f"{folder}/data.h5", "a") as file:
             file["mask"] = mask.astype("u1")
@@ -389,8 +398,9 @@ def masks(folder):
 
 def gaps(folder):
     """Outputs that touch a gap between files do not count for the noise; with --masked-fraction some of their samples may."""
+    ranks = itertools.cycle((2, 1, 1))
     for kind in ("stack", "beams"):
-        options, job, _ = trial(folder, kind, kind == "stack", None, "same", "wrap", "slow", n=20000)
+        options, job = prepare(folder, kind, kind == "stack", None, "same", "wrap", "slow", n=20000)
         for name, begin, end in (("g0.h5", 0, 9000), ("g1.h5", 14000, 20000)):
             write(f"{folder}/{name}", xs=job.x.T[begin:end].astype("<f4"))
             with h5py.File(f"{folder}/{name}", "a") as file:
@@ -401,7 +411,7 @@ def gaps(folder):
         met = np.clip(np.minimum(oldest + touched, 14000) - np.maximum(oldest, 9000), 0, None) / touched
         for fraction in (0, 0.6):
             found, _ = run(folder, {**options, "input": f"{folder}/g?.h5:/xs", "gaps": "zero", "products": "filtered,peaks",
-                                    "threshold": "4", "masked-fraction": repr(fraction)}, 2)
+                                    "threshold": "4", "masked-fraction": repr(fraction)}, 2 if ALL else next(ranks))
             compare(job, found["filtered"], f"{kind} with a gap")
             wanted = [[clipped(series[met <= fraction]) for series in (y if kind == "stack" else y[:, d])]
                       for d in range(1 if kind == "stack" else y.shape[1])]
@@ -411,12 +421,13 @@ def gaps(folder):
 
 def groups(folder):
     """The best filters of a stack are the same where memory holds some filters at a time."""
-    options, _, _ = trial(folder, "stack", True, "energy", "same", "zero", "fast", n_filters=120, n_taps=200, reach=300)
+    options, _ = prepare(folder, "stack", True, "energy", "same", "zero", "fast", n_filters=120, n_taps=200, reach=300)
     options.update(products="best,peaks", noise="given", threshold="2", cluster="20,filters")
     wanted, _ = run(folder, options)
     least = needed_memory(run(folder, options, code=78, memory="1M")[1])
-    same_everywhere(folder, options, "best of stacks", wanted, [(1, {}, least), (2, {"split": "filters"}, None)])
-    _, said = run(folder, options, memory=least)
+    same_everywhere(folder, options, "best of stacks", wanted, [(2, {"split": "filters"}, None)])
+    found, said = run(folder, options, memory=least)
+    check(found and all(found[k].tobytes() == wanted[k].tobytes() for k in wanted), "best of stacks: other bits with little memory")
     check("filters at a time" in said, f"all filters are held at once: {said}")
 
 
