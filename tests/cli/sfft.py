@@ -1,5 +1,5 @@
 """The job sfft against numpy.fft, end to end through files, on 1 to 4 ranks: layouts, types, retries, fall-backs, and refused
-options.
+options. LW_TEST_ALL adds numbers of ranks and signals.
 
     sfft.py LAPWING MPIEXEC"""
 
@@ -8,7 +8,7 @@ import re
 import subprocess
 import tempfile
 
-from tested import LAPWING, MPIEXEC, check, finish, lapwing
+from tested import ALL, LAPWING, MPIEXEC, check, finish, lapwing
 
 import h5py
 import numpy as np
@@ -60,7 +60,7 @@ def compare(what, rows, channel, x, k, tolerance, rate=1.0):
 def shapes(work):
     """One and two dimensions, both layouts, real and complex, integer and big-endian; the same bits on any number of ranks."""
     n, k = 100003, 12
-    for is_complex, store in ((True, "<c16"), (False, "<f8"), (False, "<i2"), (False, ">f4"), (True, "<c8")):
+    for number, (is_complex, store) in enumerate(((True, "<c16"), (False, "<f8"), (False, "<i2"), (False, ">f4"), (True, "<c8"))):
         scale = 1000 if store == "<i2" else 1
         x = [tones(n, random.choice((n - 1) // 2, k, False) + 1, scale * np.exp(2j * np.pi * random.random(k)), is_complex)
              for _ in range(3)]
@@ -72,7 +72,7 @@ def shapes(work):
             file["fast"], file["slow"], file["one"] = stored, stored.T.copy(), stored[0]
             file["fast"].attrs["sample_rate_hz"] = 4096.0
         first = None
-        for dataset, axis, all_ranks in (("fast", 1, (1, 2, 4)), ("slow", 0, (3,))):
+        for dataset, axis, all_ranks in (("fast", 1, (1, 2, 4) if ALL else (1 + number % 2 * 3,)), ("slow", 0, (3,) if ALL else (2 - number % 2,))):
             for ranks in all_ranks:
                 rows, about, channels = run(ranks, f"{name}:/{dataset}", os.path.join(work, "y.h5"), "--axis", str(axis),
                                             "--sparsity", str(k), "--precision", "double", "--engine", "cpu")
@@ -86,6 +86,8 @@ def shapes(work):
             check(about["is_explained"] == 1 and about["algorithm"] == "sparse" and about["samples_touched"] < n / 4,
                   f"{store} {dataset}: {about}")
             check(len(channels) == 3 and np.all(channels["lines"] == k), f"{store} {dataset}: {channels}")
+        if number % 2 and not ALL:
+            continue
         rows, _, _ = run(1, f"{name}:/fast", os.path.join(work, "y.h5"), "--axis", "1", "--channels", "1:3", "--start", "1000",
                          "--count", "90001", "--sparsity", "5", "--algorithm", "dense")
         for c in (1, 2):
@@ -101,7 +103,7 @@ def accuracy(work):
     with h5py.File(name, "w") as file:
         file["x"] = x
     for precision, tolerance in (("double", 1e-6), ("single", 1e-3)):
-        rows, about, _ = run(2, f"{name}:/x", os.path.join(work, "y.h5"), "--sparsity", str(k), "--precision", precision)
+        rows, about, _ = run(1, f"{name}:/x", os.path.join(work, "y.h5"), "--sparsity", str(k), "--precision", precision)
         compare(precision, rows, 0, x, k, tolerance)
         check(about["algorithm"] == "sparse" and about["residual"] < tolerance ** 2 * 100, f"{precision}: {about}")
 
@@ -117,7 +119,7 @@ def edges(work):
             file[key] = x
     for key, x in cases.items():
         k = 1000 if len(x) < 100 else 3
-        rows, about, _ = run(2, f"{name}:/{key}", os.path.join(work, "y.h5"), "--sparsity", str(k), "--precision", "double")
+        rows, about, _ = run(1 + (key in ("noise", "one")), f"{name}:/{key}", os.path.join(work, "y.h5"), "--sparsity", str(k), "--precision", "double")
         present = np.abs(np.fft.rfft(x) if np.isrealobj(x) else np.fft.fft(x))
         count = min(k, int(np.sum(present > 1e-9 * (present.max() or 1))))
         compare(key, rows, 0, x, count, 1e-9)
@@ -137,7 +139,7 @@ def reading(work):
     base = ("--sparsity", str(k), "--nan", "zero", "--fallback", "partial")
     first = None
     for dataset, ranks, options in (
-            ("x", 1, ("--io-threads", "1")), ("x", 2, ("--io", "direct", "--io-threads", "16")), ("x", 3, ("--io", "collective")),
+            ("x", 1, ("--io-threads", "1")), ("x", 1, ("--io", "direct", "--io-threads", "16")), ("x", 2, ("--io", "collective")),
             ("x", 4, ("--io-threads", "3")), ("packed", 1, ("--io", "direct")), ("packed", 2, ("--io", "collective"))):
         rows, about, _ = run(ranks, f"{name}:/{dataset}", output, *base, *options)
         with h5py.File(output) as file:
@@ -145,13 +147,12 @@ def reading(work):
         bits = (rows.tobytes(), about["samples_touched"], about["retries"], flaws)
         first = first or bits
         check(bits == first and flaws > 0, f"reading {dataset} on {ranks} ranks with {options}: {bits[1:]}, not {first[1:]}")
-    for ranks in (1, 3):
-        call(ranks, "sfft", "--input", f"{name}:/x", "--output", output, "--overwrite", "--sparsity", str(k), code=65)
-    said = lapwing(2, "sfft", "--input", f"{name}:/x", "--output", output, "--overwrite", *base).stderr
+    call(2, "sfft", "--input", f"{name}:/x", "--output", output, "--overwrite", "--sparsity", str(k), code=65)
+    said = lapwing(1, "sfft", "--input", f"{name}:/x", "--output", output, "--overwrite", *base).stderr
     check("instead of all 16.0 MiB" in said and "reads a second" in said and "(measured)" in said, said)
     for dataset, word in (("x", "(measured)"), ("packed", "(assumed)")):
-        planned = lapwing(2, "plan", "sfft", "--input", f"{name}:/{dataset}", "--output", "none.h5", *base).stdout
-        check(f"{word} by each rank" in planned, planned)
+        planned = lapwing(1 + (dataset == "x"), "plan", "sfft", "--input", f"{name}:/{dataset}", "--output", "none.h5", *base).stdout
+        check(f"{word}{' by each rank' if dataset == 'x' else ''}" in planned, planned)
 
 
 def honesty(work):
@@ -169,15 +170,15 @@ def honesty(work):
     rows, about, _ = run(2, source, output, "--sparsity", "4", "--precision", "double")
     compare("between", rows, 0, np.exp(2j * np.pi * 1234.5 * t / n), 4, 1e-9)
     check(about["algorithm"] == "dense" and 0.05 < about["residual"] < 0.2, f"between: {about}")
-    rows, about, _ = run(2, source, output, "--sparsity", "4", "--fallback", "partial")
+    rows, about, _ = run(1, source, output, "--sparsity", "4", "--fallback", "partial")
     check(about["is_explained"] == 0 and 0.05 < about["residual"] < 0.5, f"partial: {about}")
     check({1234, 1235} <= set(rows["index"].tolist()) or len(rows) < 4, f"partial: {rows['index']}")
     said = call(2, "sfft", "--input", source, "--output", output, "--overwrite", "--sparsity", "4", "--fallback", "error",
                 code=65)
     check("not sparse" in said, said)
-    said = call(2, "sfft", "--input", f"{name}:/bad", "--output", output, "--overwrite", "--sparsity", "4", code=65)
+    said = call(1, "sfft", "--input", f"{name}:/bad", "--output", output, "--overwrite", "--sparsity", "4", code=65)
     check("--nan zero" in said, said)
-    rows, about, _ = run(2, f"{name}:/bad", output, "--nan", "zero", "--algorithm", "dense", "--sparsity", "1")
+    rows, about, _ = run(1, f"{name}:/bad", output, "--nan", "zero", "--algorithm", "dense", "--sparsity", "1")
     check(rows["index"].tolist() == [50], f"bad: {rows}")
     said = call(1, "sfft", "--input", source, "--output", output, "--sparsity", "4", code=74)
     check("--overwrite" in said, said)
@@ -198,13 +199,12 @@ def memory(work):
     with h5py.File(name, "w") as file:
         file["x"] = (x + random.standard_normal((7, n)) + 1j * random.standard_normal((7, n))).astype("c8")
     base = (name + ":/x", output, "--axis", "1", "--sparsity", str(k), "--fallback", "partial", "--engine", "cpu", "--threads", "1")
-    whole = {ranks: run(ranks, *base)[0].tobytes() for ranks in (1, 3)}
-    check(whole[1] == whole[3], "memory: other lines on 3 ranks")
+    whole = run(1, *base)[0].tobytes()
     n_refused = 0
     for ranks in (1, 3):
         said = lapwing(ranks, "sfft", "--input", *base[:1], "--output", output, "--overwrite", *base[2:], "--memory", "1M", code=78).stderr
         least = float(re.search(r"needs ([\d.]+) MiB of memory", said).group(1))
-        for more in range(0, 2000, 500):
+        for more in range(0, 2000, 500) if ranks == 1 or ALL else (0, 1500):
             done = subprocess.run([*([MPIEXEC, "-np", str(ranks)] if ranks > 1 else []), LAPWING, "sfft", "--input", base[0], "--output",
                                    output, "--overwrite", *base[2:], "--memory", f"{int(1024 * least) + more}k"],
                                   capture_output=True, text=True, timeout=100, check=False)
@@ -213,8 +213,8 @@ def memory(work):
                 check("of memory on each rank, the limit is" in done.stderr, f"memory: {done.stderr}")
             elif check(done.returncode == 0, f"memory: {done.stderr}"):
                 with h5py.File(output) as file:
-                    check(file["spectrum"][()].tobytes() == whole[1], f"memory: {more} KiB more than {least} MiB on {ranks}: other lines")
-    check(0 < n_refused < 16, f"memory: {n_refused} of 16 are refused")
+                    check(file["spectrum"][()].tobytes() == whole, f"memory: {more} KiB more than {least} MiB on {ranks}: other lines")
+    check(0 < n_refused < 6, f"memory: {n_refused} are refused")
 
 
 def missing(work):
@@ -256,19 +256,19 @@ def synth(work):
     """The survey's own table of tones is found again; the signal is the same on any number of ranks."""
     one, two = os.path.join(work, "s1.h5"), os.path.join(work, "s2.h5")
     for options in (("--complex",), ("--channels", "3", "--layout", "time-slow", "--type", "float32")):
-        for ranks, name in ((1, one), (3, two)):
+        for ranks, name in ((1, one), (2, two)):
             call(ranks, "synth", "sfft", "--output", name, "--overwrite", "--samples", "2^18", "--tones", "20", "--snr", "30",
                  *options)
         with h5py.File(one) as a, h5py.File(two) as b:
             check(np.array_equal(a["signal"][()], b["signal"][()]), f"{options}: the survey depends on the ranks")
             expected = np.sort(a["tones"][()], order=["channel", "frequency"])
-        rows, about, _ = run(3, one + ":/signal", os.path.join(work, "y.h5"), "--sparsity", "20", "--axis",
+        rows, about, _ = run(1, one + ":/signal", os.path.join(work, "y.h5"), "--sparsity", "20", "--axis",
                              "1" if len(options) == 0 else "0")
         check(rows["index"].tolist() == expected["index"].tolist(), f"{options}: other lines than the survey's")
         check(np.allclose(rows["frequency"], expected["frequency"], rtol=1e-12), f"{options}: frequencies")
         error = np.hypot(rows["re"] - expected["re"], rows["im"] - expected["im"]) / expected["magnitude"]
         check(error.max() < 0.05, f"{options}: values differ by {error.max()}")
-        planned = lapwing(2, "plan", "sfft", "--input", one + ":/signal", "--sparsity", "20", "--output", "none.h5", "--axis",
+        planned = lapwing(1, "plan", "sfft", "--input", one + ":/signal", "--sparsity", "20", "--output", "none.h5", "--axis",
                           "0").stdout
         check("3 stages of" in planned and not os.path.exists("none.h5"), planned)
 
@@ -290,8 +290,8 @@ def voting(work):
         with h5py.File(name) as file:
             x = file[key][()]
         first = None
-        for ranks, dataset, axis, options in (
-                (1, key, 1, ("--threads", "3")), (3, key + "_slow", 0, ()), (4 if key == "real" else 2, key, 1, ())):
+        ways = ((1, key, 1, ("--threads", "3")), (3, key + "_slow", 0, ()), (4 if key == "real" else 2, key, 1, ()))
+        for ranks, dataset, axis, options in ways if ALL else ways[::2] if key == "real" else ways[:2]:
             rows, about, channels = run(ranks, f"{name}:/{dataset}", output, "--axis", str(axis), *base, *options)
             bits = b"".join(rows[column].tobytes() for column in ("channel", "index", "re", "im"))
             first = first or bits
@@ -304,7 +304,7 @@ def voting(work):
             compare(f"sfft2 {key}", rows, c, x[c], k, 1e-3)
         for options in (("--flat-window", "gaussian", "--comb", "1536"), ("--buckets", "1024", "--location-loops",
                         "5,votes=4,estimation-loops=8", "--precision", "double", "--seed", "9")):
-            rows, about, _ = run(2, f"{name}:/{key}", output, "--axis", "1", *base, *options)
+            rows, about, _ = run(1, f"{name}:/{key}", output, "--axis", "1", *base, *options)
             for c in range(3):
                 compare(f"sfft2 {key} {options}", rows, c, x[c], k, 1e-3)
     said = lapwing(1, "sfft", "--input", name + ":/complex", "--axis", "1", "--output", output, "--overwrite", *base,
@@ -312,11 +312,11 @@ def voting(work):
     for step in ("comb", "bin", "transform", "cutoff", "vote", "estimate", "check"):
         check(f"sfft2 {step} " in said, f"no time of {step}: {said}")
     between = ("sfft", "--input", name + ":/between", "--output", output, "--overwrite", *base)
-    said = call(2, *between, "--fallback", "error", code=65)
+    said = call(1, *between, "--fallback", "error", code=65)
     check(re.search(r"not sparse: the \d+ lines found leave up to", said), said)
     rows, about, _ = run(2, name + ":/between", output, *base, "--fallback", "partial")
     check(about["is_explained"] == 0 and about["algorithm"] == "sfft2" and about["retries"] == 1, f"between: {about}")
-    rows, about, _ = run(2, name + ":/between", output, *base)
+    rows, about, _ = run(1, name + ":/between", output, *base)
     compare("sfft2 between", rows, 0, np.exp(2j * np.pi * 1234.5 * np.arange(n) / n), k, 1e-9)
     check(about["algorithm"] == "dense" and about["residual"] > 0.01, f"between: {about}")
     for code, what, options in ((78, "votes=5", "--location-loops 4,votes=5"), (78, "divisor", "--comb 1000"),
@@ -331,7 +331,7 @@ def voting(work):
     for buckets, warns in (("12", True), ("41", True), ("48", False)):
         said = call(1, *between, "--buckets", buckets, "--fallback", "partial")
         check(("chance elects" in said and "give 48 or more" in said) == warns, f"--buckets {buckets}: {said}")
-    planned = lapwing(2, "plan", "sfft", "--input", name + ":/between", *base).stdout
+    planned = lapwing(1, "plan", "sfft", "--input", name + ":/between", *base).stdout
     check("a line needs" in planned and "all samples of a channel" in planned, planned)
 
 
