@@ -3,7 +3,9 @@ one that continues with a complete result that could not be renamed. Every run e
 message. The same command without a fault then makes the right result, and leaves no file beside it.
 
     journals.py LAPWING MPIEXEC FAULT_LIBRARY [all] [KIND ...]  all: every K instead of a selection (hours);
-                                                                kinds: only these"""
+                                                                kinds: only these
+
+Of the first and the last call one is tried, by turns; LW_TEST_ALL tries both."""
 
 import itertools
 import os
@@ -12,7 +14,7 @@ import sys
 import tempfile
 
 from trials import chosen, counted, data_of, run_with
-from tested import LAPWING, check, finish, h5py, lapwing, needed_memory, np, random
+from tested import ALL, LAPWING, check, finish, h5py, lapwing, needed_memory, np, random
 
 TRIES_ALL, KINDS = "all" in sys.argv[4:], set(sys.argv[4:]) - {"all"}
 RANKS, SOME = 2, 2
@@ -102,15 +104,19 @@ class Stage:
             check(data_of(self.out) == reference, f"{what}: {code}, then another result")
         check(not self.beside(), f"{what}: {code}, then {self.beside()} is left")
 
-    def try_all(self, name, state, kind, rank, file, reference):
+    def count_calls(self, name, state, kind, rank, file, reference):
         self.put(state)
         code, said = self.run(kind, 0, rank, file)
-        if not check(code == 0 and data_of(self.out) == reference, f"{name}, undisturbed: code {code}, {said}"):
-            return
-        total = counted(self.count)
-        for k in range(1, total + 1) if TRIES_ALL else chosen(total, SOME):
+        good = check(code == 0 and data_of(self.out) == reference, f"{name}, undisturbed: code {code}, {said}")
+        return counted(self.count) if good else 0
+
+    def try_all(self, name, state, kind, rank, file, reference, takes_first):
+        """@param takes_first whether only the first call fails, for which no run counts them"""
+        total = 1 if takes_first else self.count_calls(name, state, kind, rank, file, reference)
+        for k in range(1, total + 1) if TRIES_ALL else chosen(total, SOME) if ALL else range(max(1, total), total + 1):
             self.put(state)
             self.code, self.said = self.run(kind, k, rank, file)
+            check(self.code != 0 or counted(self.count) >= k, f"{name}: no call {k} of kind {kind}")
             counts[kind] = counts.get(kind, 0) + 1
             self.judge(f"{name}, {kind} {k} of {total} on rank {rank}", CODES.get(kind, {74}), reference)
         print(f"{name}, {kind} on rank {rank}: {total} calls", flush=True)
@@ -136,8 +142,9 @@ def try_job(name, arguments, ram, disk):
     states = states_of(first)
     for folder, its_kinds in ((ram, ON_RAM_DISK), (disk, ON_DISK)):
         stage, kinds = Stage(folder, arguments), [kind for kind in its_kinds if not KINDS or kind in KINDS]
-        for kind, state, rank in itertools.product(kinds, states, (0, 1, "all")) if TRIES_ALL else some(name, kinds):
-            stage.try_all(f"{name}, {state}", states[state], kind, rank, folder if kind == "sync" else None, reference)
+        for turn, (kind, state, rank) in enumerate(itertools.product(kinds, states, (0, 1, "all")) if TRIES_ALL else some(name, kinds)):
+            stage.try_all(f"{name}, {state}", states[state], kind, rank, folder if kind == "sync" else None, reference,
+                          not (TRIES_ALL or ALL or turn % 2))
 
 
 def main():
