@@ -1,6 +1,6 @@
 """The same bits, run by run: over all jobs, types, layouts, modes, methods, precisions and cuts.
 
-    same_bits.py LAPWING MPIEXEC                     some of the runs, on several ranks against one rank
+    same_bits.py LAPWING MPIEXEC                     some of the runs, on several ranks against one rank (LW_TEST_ALL: more)
     same_bits.py LAPWING MPIEXEC DATA all            all runs
     same_bits.py LAPWING MPIEXEC DATA against OTHER  all runs, this program against another one, on one and on several ranks
 
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import zlib
 
-from tested import LAPWING, MPIEXEC, as_typed, check, finish, h5py, np, random
+from tested import ALL as MORE, LAPWING, MPIEXEC, as_typed, check, finish, h5py, np, random
 
 ALL = sys.argv[4:5] in (["all"], ["against"])
 OTHER = sys.argv[5] if sys.argv[4:5] == ["against"] else None
@@ -154,7 +154,7 @@ def main():
     make_input("in.h5")
     chosen = list(enumerate(runs()))
     check(len(chosen) >= 200, f"{len(chosen)} runs")
-    for number, (dataset, arguments) in (chosen if ALL else chosen[::7])[PART - 1::PARTS]:
+    for number, (dataset, arguments) in (chosen if ALL else chosen[::7 if MORE else 13])[PART - 1::PARTS]:
         compare(number, dataset, arguments)
     finish()
 
