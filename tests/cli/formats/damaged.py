@@ -1,5 +1,5 @@
 """Files of each convention whose metadata are wrong, missing or damaged: the program prints facts, a table or a message, and
-never crashes or hangs. LAPWING_DAMAGES is the number of files of each convention.
+never crashes or hangs. LAPWING_DAMAGES is the number of files of each convention (by default 4, with LW_TEST_ALL 8).
 
     damaged.py LAPWING MPIEXEC"""
 
@@ -10,7 +10,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import subprocess
 
-from tested import LAPWING, check, finish, random
+from tested import ALL, LAPWING, check, finish, random
 from layouts import MADE
 from said import facts_of
 
@@ -64,7 +64,7 @@ def look(name, what, may_crash):
 def damage(work):
     """The program ends regularly, whatever the file holds and however it is damaged."""
     path = os.path.join(work, "damaged.h5")
-    rounds = int(os.environ.get("LAPWING_DAMAGES", "8"))
+    rounds = int(os.environ.get("LAPWING_DAMAGES", "8" if ALL else "4"))
     for key, (make, _) in MADE.items():
         with h5py.File(path, "w") as file:
             make(file)
