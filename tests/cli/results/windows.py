@@ -1,6 +1,6 @@
 """Windows of an archive: outputs of --start, --count, --from, --to and rows of images are those of a run over the whole archive,
 since samples beyond the window are read; boundaries apply at the ends of the data only. --isolated treats the window as all of
-the data.
+the data. LW_TEST_ALL tries every window with all options; otherwise some by turns.
 
     windows.py LAPWING MPIEXEC"""
 
@@ -11,12 +11,12 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from tested import as_arguments, check, finish, h5py, lapwing, np, random
+from tested import ALL, as_arguments, check, finish, h5py, lapwing, np, random
 
 folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 N, CHANNELS, TAPS, RATE = 3000, 4, 65, 500
-ranks = itertools.cycle([1, 1, 1, 3])
+ranks = itertools.cycle([1, 1, 1, 3] if ALL else [1, 1, 1, 1, 3, 1, 1, 1])
 
 
 def write(name, samples, first=0):
@@ -61,14 +61,21 @@ def same(name, path, axis, found, whole):
     return y.shape[axis]
 
 
+def some(windows, number):
+    """Windows by turns: so many of them are tried with the next options."""
+    turns = itertools.cycle(windows)
+    while True:
+        yield windows if ALL else list(itertools.islice(turns, number))
+
+
 def series():
+    windows = some([("all.h5", 1000, 700), ("part?.h5", 890, 120), ("all.h5", 0, 50), ("part?.h5", N - 40, 40), ("all.h5", 10, N - 20)], 3)
     for options in ({"mode": "same"}, {"mode": "full"}, {"mode": "valid"}, {"boundary": "edge"}, {"boundary": "wrap"}, {"boundary": "reflect"},
                     {"reference": "first"}, {"reference": "last", "correlate": True}):
         run(**options)
         whole = read("filtered")
         mode, lag = options.get("mode", "same"), {"first": 32, "last": 32}.get(options.get("reference"), 0)
-        for files, start, count in (("all.h5", 1000, 700), ("part?.h5", 890, 120), ("all.h5", 0, 50), ("part?.h5", N - 40, 40),
-                                    ("all.h5", 10, N - 20)):
+        for files, start, count in next(windows):
             run(input=files, start=start, count=count, **options)
             found = read("filtered")
             name = f"{options}, {count} samples of {files} from {start} on"
@@ -125,12 +132,13 @@ def products():
     inside = all_rows[(all_rows["index"] >= 1000) & (all_rows["index"] < 1700)]
     check(len(rows) > 3 and np.array_equal(rows["index"] + 1000, inside["index"]) and np.allclose(rows["re"], inside["re"]) and
           np.allclose(rows["time"], inside["time"]), f"peaks: {rows}, expected {inside}")
-    for files, options in itertools.product(("all.h5", "part?.h5"), ({"cluster": 150}, {"cluster": 30, "cluster_filters": True}, {"cluster": 10 ** 6})):
-        given = {"input": files, "products": "peaks", "threshold": 1.5, "noise": "energy", **options}
+    windows = some(list(itertools.product(("all.h5", "part?.h5"), ((1000, 700), (0, 100), (N - 200, 200)))), 4)
+    for options in ({"cluster": 150}, {"cluster": 30, "cluster_filters": True}, {"cluster": 10 ** 6}):
+        given = {"products": "peaks", "threshold": 1.5, "noise": "energy", **options}
         run(**given)
         whole = read("peaks")[0]
-        for start, count in ((1000, 700), (0, 100), (N - 200, 200)):
-            run(start=start, count=count, **given)
+        for files, (start, count) in next(windows):
+            run(input=files, start=start, count=count, **given)
             rows = read("peaks")[0]
             inside = whole[(whole["index"] >= start) & (whole["index"] < start + count)]
             same = [rows["index"] + start, *(rows[c] for c in ("channel", "filter", "cluster_size"))]
@@ -147,10 +155,11 @@ def products():
 
 
 def images():
+    windows = some([(30, 40), (0, 9), (110, 10)], 2)
     for options in ({}, {"mode": "full"}, {"mode": "valid"}, {"boundary": "constant=3"}, {"boundary": "wrap"}, {"origin": "0,8"}):
         run("conv2d", **options)
         whole = read("convolved")
-        for start, count in ((30, 40), (0, 9), (110, 10)):
+        for start, count in next(windows):
             run("conv2d", start=start, count=count, **options)
             n = same(f"{options}, {count} rows from {start} on", "/convolved", 0, read("convolved"), whole)
             check(n > 0 and (n == count or options.get("mode")), f"{n} rows of {count}")
