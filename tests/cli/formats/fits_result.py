@@ -4,7 +4,7 @@ sky coordinates.
     fits_result.py LAPWING MPIEXEC [FOLDER]
 
 This test reads the files byte by byte; astropy checks the coordinates and the file, too. FOLDER, or the folder that LAPWING_DATA
-names, may hold M51.fits."""
+names, may hold M51.fits. LW_TEST_ALL takes all cuts with all kinds of coordinates, and more ranks."""
 
 import itertools
 import os
@@ -16,7 +16,7 @@ import warnings
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from fits import block, header, image_unit, read_units, write_units
-from tested import check, data_path, finish, lapwing, noise, read_products
+from tested import ALL, check, data_path, finish, lapwing, noise, read_products
 
 import h5py
 import numpy as np
@@ -25,7 +25,7 @@ from astropy.io import fits as astropy_fits
 from astropy.wcs import WCS, FITSFixedWarning
 
 warnings.simplefilter("ignore", FITSFixedWarning)
-runs = itertools.cycle([(1, "auto"), (3, "collective"), (3, "auto"), (2, "direct")])
+runs = itertools.cycle([(1, "auto"), (3, "collective"), *([(3, "auto")] if ALL else [(1, "collective")]), (2, "direct"), (1, "direct")])
 SKY = dict(CTYPE1="RA---TAN", CTYPE2="DEC--TAN", CRVAL1=202.47, CRVAL2=47.195, CRPIX1=20.5, CRPIX2=31, CUNIT1="deg", CUNIT2="deg",
            OBJECT="It's M51", EXPTIME=600, AIRMASS=1.08015632629395, BUNIT="Jy/beam", FILTERED=True)
 
@@ -35,7 +35,7 @@ def both(work, source, *options, kernel="kernel.h5:/kernel"):
     common = "conv2d", "--input", source, "--kernel", f"{work}/{kernel}", "--overwrite", "--quiet", *options
     ranks, io = next(runs)
     done = lapwing(ranks, *common, "--output", f"{work}/out.fits", "--io", io)
-    lapwing(2, *common, "--output", f"{work}/out.h5")
+    lapwing(2 if ALL else 1, *common, "--output", f"{work}/out.h5")
     check(not os.path.exists(f"{work}/out.fits.lapwing-part"), "a temporary file is left")
     if done.returncode:
         return None
@@ -88,7 +88,7 @@ def numbers(work):
         same_image("noise", units[-2], wanted["noise"])
         if products != "peaks":
             same_image("convolved", units[0], wanted["convolved"])
-    lapwing(2, "conv2d", "--input", f"{work}/out.fits", "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/again.h5", "--overwrite",
+    lapwing(1, "conv2d", "--input", f"{work}/out.fits", "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/again.h5", "--overwrite",
             "--quiet")
 
 
@@ -114,8 +114,9 @@ def coordinates(work):
     kernel = 4, 7                       # rows and columns: one even, one odd
     increments = (dict(CDELT1=-0.001, CDELT2=0.002), dict(CD1_1=-0.001, CD1_2=0.0002, CD2_1=0.0003, CD2_2=0.002),
                   dict(CDELT1=-0.001, CDELT2=0.002, PC1_1=0.9, PC1_2=-0.3, PC2_1=0.2, PC2_2=0.8), {})
-    for increment, mode, every, start in itertools.product(increments, ("same", "full", "valid"), (1, 3), (0, 9)):
-        if start and mode == "full":
+    cuts = [cut for cut in itertools.product(("same", "full", "valid"), (1, 3), (0, 9)) if not (cut[2] and cut[0] == "full")]
+    for number, (increment, (mode, every, start)) in enumerate(itertools.product(increments, cuts)):
+        if not ALL and number % 3:
             continue
         keywords = {**SKY, **increment}
         write_units(f"{work}/in.fits", image_unit(noise((60, 50), ">f4"), **keywords))
@@ -208,12 +209,13 @@ def compare_wcs(name, before, after, options):
 
 def sky(work):
     """All pixels of a result have, by astropy, the sky coordinates of the input's pixels at the same places."""
+    cuts = itertools.cycle([("full", 3, 0, 0), ("same", 1, 0, 1)])
     for name, keywords, letters, *left_out in families():
         shape = SHAPE if "cube" in name or "coordinates" in name else SHAPE[1:]
         write_units(f"{work}/in.fits", image_unit(noise(shape, ">f4"), **keywords))
         kept = {key: value for key, value in keywords.items() if key not in left_out}
         write_units(f"{work}/kept.fits", image_unit(noise(shape, ">f4"), **kept))
-        for options in (("valid", 4, 7, 0), ("full", 3, 0, 0), ("same", 1, 0, 1)):
+        for options in [("valid", 4, 7, 0), *(next(cuts) for _ in range(2 if ALL else 1))]:
             mode, every, start, channels = options
             channels = channels if len(shape) == 3 else 0
             done = lapwing(1, "conv2d", "--input", f"{work}/in.fits", "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/out.fits",
@@ -282,16 +284,16 @@ def refused(work):
     write_units(f"{work}/in.fits", image_unit(noise((60, 50), ">f4")))
     common = "--input", f"{work}/in.fits", "--quiet"
 
-    def refuse(code, says, *arguments):
-        done = lapwing(2, *arguments, *([] if "--input" in arguments else common), code=code)
+    def refuse(code, says, *arguments, ranks=1):
+        done = lapwing(ranks, *arguments, *([] if "--input" in arguments else common), code=code)
         check(re.search(says, done.stderr), f"'{done.stderr}' lacks '{says}'")
         check(not os.path.exists(f"{work}/no.fits") and not os.path.exists(f"{work}/no.fits.lapwing-part"), "a file is left")
 
     kernel = "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/no.fits"
     refuse(78, "would have type float16, which FITS images lack", "conv2d", *kernel, "--output-type", "float16")
-    refuse(78, "would have type complex float32", "conv2d", "--kernel", f"{work}/kernel.h5:/complex", *kernel[2:])
+    refuse(78, "would have type complex float32", "conv2d", "--kernel", f"{work}/kernel.h5:/complex", *kernel[2:], ranks=2)
     refuse(2, "FITS is for results of images, which ols does not make", "ols", "--filters", f"{work}/kernel.h5:/kernel", "--axis", 0, *kernel[2:])
-    lapwing(2, "conv2d", *kernel[:2], *common, "--output", f"{work}/image.fts")
+    lapwing(1, "conv2d", *kernel[:2], *common, "--output", f"{work}/image.fts")
     check(read_units(f"{work}/image.fts")[0][1].shape == (60, 50), "a FITS file with the ending .fts has another shape")
     with open(f"{work}/image.fts", "r+b") as file:
         content = file.read(2880 * 4)
