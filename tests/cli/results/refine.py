@@ -23,9 +23,11 @@ os.chdir(tempfile.mkdtemp())
 
 
 def waves(n, places):
-    """exp(2 pi i f t / n) for each place f, [tones x n]; the phase is reduced before it loses digits."""
-    t = np.arange(n)
-    return np.array([np.exp(2j * np.pi * ((int(f) * t % n) / n + (f - int(f)) * t / n)) for f in places]).reshape(len(places), n)
+    """exp(2 pi i f t / n) for each place f, [tones x n]; the phase is reduced before it loses digits. That of t = 512 a + b is a
+    product of two."""
+    def wave(f, t):
+        return np.exp(2j * np.pi * ((int(f) * t % n) / n + (f - int(f)) * t / n))
+    return np.array([np.outer(wave(f, np.arange(0, n, 512)), wave(f, np.arange(512))).ravel()[:n] for f in places]).reshape(len(places), n)
 
 
 def make(n, places, sizes, snr, is_real):
@@ -55,6 +57,8 @@ def dense_fit(x, places, is_real):
         both = np.concatenate((rows, slopes))
         step = np.linalg.solve(both @ both.T, both @ (data - a @ rows))
         places += step[2 * k:]
+        if np.abs(step[2 * k:]).max() < 1e-6:       # the next step is its square
+            break
     return places, amplitudes + step[:k] + 1j * step[k:2 * k]
 
 
