@@ -11,27 +11,29 @@ smallest() {
     sed -n 's/.*needs \([0-9]*\)[0-9.]* MiB.*/\1/p' err
 }
 
-# all NAME argument ...: run one job in all ways; the smallest memory makes many rounds. $succeeds is the check of each run's end.
+# all NAME argument ...: run one job in some ways, by the first call on three ranks and then on two; in all with LW_TEST_ALL. The
+# smallest memory makes many rounds. $succeeds is the check of each run's end.
 succeeds=ok
+numbers=${LW_TEST_ALL:+1 4 }3
 all() {
     name=$1
     shift
     $succeeds 0 ols "$@" --threads 1 --output plain.h5 --overwrite
     [ -n "$(bits plain.h5)" ]
     verdict $? "$name: no result"
-    for ranks in ${LW_TEST_ALL:+1} 3 ${LW_TEST_ALL:+4}; do
+    for ranks in $numbers; do
         least=$(smallest $ranks "$@")
         [ -n "$least" ]
         verdict $? "$name: --memory 1M is not refused with the memory needed: $(cat err)"
-        for way in '--threads 2' "--threads 1 --split axis --memory $((least + 3))M" \
-                   "--threads 2 --split channels --memory $((least + 10))M" \
-                   "--threads 1 --split channels --memory $((least + 3))M"; do
+        for way in "--threads 1 --split axis --memory $((least + 3))M" "--threads 2 --split channels --memory $((least + 3))M" \
+                   ${LW_TEST_ALL:+"--threads 2" "--threads 1 --split channels --memory $((least + 10))M"}; do
             # shellcheck disable=SC2086  # options
             $succeeds $ranks ols "$@" $way --output other.h5 --overwrite --verbose
             same_bits plain.h5 other.h5
             grep -Eo '[0-9]+ rounds' err >>rounds
         done
     done
+    [ -n "${LW_TEST_ALL:-}" ] || numbers=2
 }
 synth() {
     ok 2 synth ols --overwrite "$@"
