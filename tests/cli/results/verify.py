@@ -51,11 +51,13 @@ def broken(path, place, change):
 
 
 def check_wrong(what, path, place, change, where, **options):
+    """One value is wrong. If it is an output, it is the only one: all others are right."""
     shutil.copy("r.h5", "kept.h5")
     broken(path, place, change)
     done = verify(code=65, **options)
     check(path.rsplit("/", 1)[0] in done.stderr and where in done.stderr, f"{what}: the message lacks '{where}': {done.stderr}")
-    check(sum(wrong for _, wrong in table(done).values()) > 0, f"{what}: {done.stdout}")
+    n_wrong = sum(wrong for _, wrong in table(done).values())
+    check(n_wrong == 1 if path in ("/filtered", "/convolved") else n_wrong > 0, f"{what}: {done.stdout}")
     shutil.move("kept.h5", "r.h5")
 
 
@@ -91,12 +93,11 @@ def series():
             x[1, 200] = np.nan
         write(x=x if axis == 1 else x.T, h=taps[is_complex])
         make("ols", filters="in.h5:/h", axis=axis, segment=64, **options)
-        check_right(f"series {number} {options}")
         place = [1, 2, 2]
         place[1 if axis == 0 else 2], place[2 if axis == 0 else 1] = 5, 2
         bump = {"/f2": lambda v: (np.float16(v["re"] + 1), v["im"]), "/i2": lambda v: v + 2}
         kind = "/f2" if options.get("output_type") == "float16" else "/i2" if options.get("output_type") == "int16" else ""
-        check_wrong(f"series {number}", "/filtered", tuple(place), bump.get(kind, lambda v: v * 1.001 + 0.001),
+        check_wrong(f"series {number} {options}", "/filtered", tuple(place), bump.get(kind, lambda v: v * 1.001 + 0.001),
                     "filter 1, channel 2, index 5")
     check_wrong("a number that should be none", "/filtered", (0, 1, 66), lambda v: 0, "filter 0, channel 1, index 66")
 
@@ -105,7 +106,6 @@ def ends():
     """Outputs next to both ends, of filters longer than the signal, are checked for any --sample."""
     write(x=noise(50, "float32"), h=random.standard_normal(120))
     make("ols", filters="in.h5:/h", boundary="wrap")
-    check_right("longer than the signal")
     check_wrong("first", "/filtered", 0, lambda v: v + 1, "index 0", sample=2)
     check_wrong("last", "/filtered", 49, lambda v: v + 1, "index 49", sample=2)
 
@@ -122,10 +122,10 @@ def pieces():
 # ---- searches --------------------------------------------------------------------------------------------------------
 
 def searches():
-    x = noise((2, 900), "float32")
-    x[0, 500] = np.nan
-    mask = np.zeros(900, "uint8")
-    mask[300:310] = 1
+    x = noise((2, 400), "float32")
+    x[0, 250] = np.nan
+    mask = np.zeros(400, "uint8")
+    mask[150:160] = 1
     write(x=x, h=random.standard_normal((3, 17)), mask=mask)
     options = {"products": "filtered,peaks,best,blocks", "threshold": 2, "cluster": 9, "blocks": "50:max,mean,rms", "segment": 64,
                "axis": 1, "nan": "zero", "mask": "in.h5:/mask", "masked_fraction": 0.1}
@@ -142,7 +142,7 @@ def searches():
     check_wrong("place of a peak", "/peaks", row, with_column("index", lambda v: v + 1), f"index {peak['index'] + 1}")
     check_wrong("best filter", "/best/filter", (1, 77), lambda v: (best + 1) % 3, "channel 1, index 77")
     check_wrong("best value", "/best/value", (1, 77), lambda v: v * 1.01, "channel 1, index 77")
-    check_wrong("blocks", "/blocks/rms", (2, 1, 17), lambda v: v * 1.01, "filter 2, channel 1, index 17")
+    check_wrong("blocks", "/blocks/rms", (2, 1, 7), lambda v: v * 1.01, "filter 2, channel 1, index 7")
     options.update(cluster_filters=True, nan="propagate", noise="energy", products="peaks,best")
     make("ols", ranks=2, filters="in.h5:/h", **{k: v for k, v in options.items() if k not in ("blocks", "mask", "masked_fraction")})
     check_right("searches in all filters", products=("/peaks", "/best"))
@@ -155,7 +155,7 @@ def configuration(change):
 
 def signs():
     """Each sign passes, and a result of another sign does not. Results of versions without the option have both signs."""
-    x = noise((2, 900), "float32")
+    x = noise((2, 400), "float32")
     write(x=x, h=random.standard_normal((3, 17)), one=np.ones(5), image=noise((60, 50), "float32"), k=np.ones((3, 3)))
     series = {"filters": "in.h5:/h", "axis": 1, "products": "peaks,best", "threshold": 1.5, "cluster": 9, "segment": 64}
     image = {"input": "in.h5:/image", "kernel": "in.h5:/k", "products": "peaks", "threshold": 1.5, "cluster": 2}
@@ -243,7 +243,6 @@ def images():
             x[1, 20, 20] = np.nan
         write(x=x, k=np.abs(kernel) if "nan" in options else kernel)
         make("conv2d", kernel="in.h5:/k", **options)
-        check_right(f"image {options}", products=("/convolved",))
         check_wrong(f"image {options}", "/convolved", (1, 3, 4), lambda v: v * 1.01 + 1, "image 1, row 3, column 4")
     write(x=noise((60, 50), "float32"), k=np.ones((3, 3)))
     make("conv2d", kernel="in.h5:/k")
@@ -279,14 +278,14 @@ def wide_kernels():
     for boundary, algorithm in (("wrap", "tiles"), ("edge", "full")):
         write(x=np.random.default_rng(5).standard_normal((3, 1)), h=np.abs(np.random.default_rng(6).standard_normal((1, 700))))
         make("conv2d", kernel="in.h5:/h", algorithm=algorithm, mode="full", boundary=boundary, precision="double")
-        check_right(f"a wide kernel, {boundary}", products=("/convolved",))
-        check_wrong(f"a wide kernel, {boundary}", "convolved", (2, 300), lambda x: x * (1 + 1e-12), "row 2, column 300")
+        check_wrong(f"a wide kernel, {boundary}", "/convolved", (2, 300), lambda x: x * (1 + 1e-12), "row 2, column 300")
 
 
 def spectra():
-    for options in ({"samples": 2**16, "tones": 10}, {"samples": 2**14, "tones": 5, "type": "float32"}):
+    for options, methods in (({"samples": 2**16, "tones": 10}, ({}, {"algorithm": "dense"})),
+                             ({"samples": 2**14, "tones": 5, "type": "float32"}, ({}, {"precision": "double"}))):
         lapwing(1, "synth", "sfft", "--output", "in.h5", "--overwrite", *as_arguments(options))
-        for more in ({}, {"precision": "double"}, {"algorithm": "dense"}):
+        for more in methods:
             make("sfft", **{"input": "in.h5:/signal", "sparsity": 10, **more})
             check_right(f"lines {options} {more}", products=("/spectrum",))
     with h5py.File("r.h5") as file:
