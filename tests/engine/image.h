@@ -70,6 +70,9 @@ struct lw_op_spec image_spec(const struct image_data *data);
  * time for every cut. */
 extern int64_t image_rows_at_once;
 
+/** One in so many algorithms runs a case that is for all, by turns. */
+extern int image_algorithm_turns;
+
 /** Run the convolution in blocks of `units` grid units (0: all rows in one block). CHECK reports failures.
  * @return whether there is a result; image_forget frees it in any case */
 bool image_run(struct lw_engine *engine, const struct image_data *data, int64_t units, struct image_result *result);

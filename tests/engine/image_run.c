@@ -9,6 +9,7 @@
 enum { DEPTH = 2 };
 
 int64_t image_rows_at_once = 1;
+int image_algorithm_turns = 1;
 
 struct run {
     struct lw_engine *engine;

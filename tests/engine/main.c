@@ -1,15 +1,14 @@
 /* main.c - runs one of the suites of suites.h on one engine: test_suites SUITE ENGINE [DIVISOR]. */
 #include "suites.h"
 
+#include "../check.h"
 #include "../gpu/gpu.h"
 
 /* Random trials are divided by this: emulated kernels and sanitizers have time for a part only. */
-#if defined LW_EMULATED
+#ifdef LW_EMULATED
 enum { DIVISOR = 10 };
-#elif defined __SANITIZE_ADDRESS__
-enum { DIVISOR = 4 };
 #else
-enum { DIVISOR = 1 };
+enum { DIVISOR = IS_SANITIZED ? 4 : 1 };
 #endif
 
 static const struct {

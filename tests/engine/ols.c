@@ -601,7 +601,7 @@ static void test_cuts(const struct lw_engine_type *type)
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 int suite_ols(const struct lw_engine_type *type, int divisor)
 {
-    every = divisor >= 10 ? 4 : divisor > 1 ? 2 : 1;
+    every = divisor >= 20 ? 8 : divisor >= 10 ? 4 : divisor > 1 ? 2 : 1;
     const struct lw_engine_spec spec = {.node_ranks = 1, .share_device = true};
     struct lw_error err = {0};
     char text[160];

@@ -116,11 +116,7 @@ static void test_transform(const struct lw_cpu_kernels *k, int64_t n)
 int main(void)
 {
     static const char *const sets[] = {"", "avx2", "generic"};
-#ifdef __SANITIZE_ADDRESS__
-    const int n_sets = 1;       /* a build with sanitizers has one */
-#else
-    const int n_sets = 3;
-#endif
+    const int n_sets = IS_SANITIZED ? 1 : 3;        /* a build with sanitizers has one */
     for (int set = 0; set < n_sets; set++) {
         setenv(LW_ISA_VARIABLE, sets[set], 1);
         for (int precision = 0; precision < 2; precision++)
