@@ -18,7 +18,7 @@ from tested import ALL, LAPWING, MPIEXEC, as_typed, check, finish, h5py, np, ran
 ENGINE = sys.argv[4] if len(sys.argv) > 4 else "cpu"
 WANTED = sys.argv[5:]
 LIMIT = "--memory" if ENGINE == "cpu" else "--gpu-memory"
-F, M, N = (34, 801, 16000) if ENGINE == "cpu" else (33, 9001, 22000)      # device memory comes in pages of 2 MiB
+F, M, N = (34, 801, 16000) if ENGINE == "cpu" else (33, 9001, 12000)      # device memory comes in pages of 2 MiB
 
 
 def make(path):
