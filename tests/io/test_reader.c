@@ -410,7 +410,7 @@ int main(int argc, char **argv)
     check_types(comm, file, 4, 1);
     check_types(comm, file, 16, 5);
     check_wide(comm, folder);
-    if (!IS_SANITIZED)          /* for which a read of a GiB takes a minute */
+    if (!IS_SANITIZED)          /* a read of a GiB takes a minute there */
         check_long(comm, folder);
     check_memory(comm, folder, CONTIGUOUS, LW_CHUNKS_IN_PLACE);
     check_memory(comm, folder, CHUNKED, LW_CHUNKS_WHOLE);
