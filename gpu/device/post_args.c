@@ -1,6 +1,5 @@
 #include "gpu/device/post_args.h"
 
-
 bool lw_cuda_post_is_needed(struct lw_post post)
 {
     return lw_post_is_needed(post) && !lw_post_folds(post);

@@ -1,6 +1,5 @@
 #include "gpu/host/noise_scales.h"
 
-
 #include <float.h>
 
 int64_t lw_cuda_scales_bytes(const struct lw_search *search, int64_t n, enum lw_precision precision)

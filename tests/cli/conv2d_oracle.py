@@ -16,7 +16,8 @@ import sys
 import tempfile
 import warnings
 
-from tested import (ALL, as_arguments, beyond, check, data_path, finish, from_halves, lapwing, noise, random, read_products)
+from tested import (ALL, as_arguments, beyond, check, data_path, finish, from_halves, lapwing, noise, numbers_of_ranks, random,
+                    read_products)
 
 import h5py
 import numpy as np
@@ -27,7 +28,7 @@ except ImportError:
     convolve = None
 
 BOUNDARIES = "zero", "constant=7.5", "edge", "wrap", "reflect"
-ranks = itertools.cycle((1, 2, 3, 4) if ALL else (1, 1, 2, 1, 1, 1, 1, 3, 1, 1, 1))
+ranks = numbers_of_ranks(1, 2, 3, 4, few=(1, 1, 2, 1, 1, 1, 1, 3, 1, 1, 1))
 noise_bank = noise((5, 13, 11), "f4")
 
 
@@ -154,7 +155,7 @@ def decimation(work):
     x = noise((3, 61, 47), "f4")
     smooth = np.outer(np.hanning(23), np.hanning(19))
     modes = itertools.product((2, 5, 16, 100), ("full", "same", "valid"))
-    for (every, mode), n_ranks in zip(modes, itertools.cycle([4] if ALL else [1, 4, 1, 1, 1])):
+    for (every, mode), n_ranks in zip(modes, numbers_of_ranks(4, few=(1, 4, 1, 1, 1))):
         try_one(work, "decimation", x, noise((8, 7), "f4"), decimate=every, mode=mode, split="axis", n_ranks=n_ranks)
     for algorithm in ("direct", "tiles", "full", "separable"):
         try_one(work, "decimation", x[0], smooth, decimate=3, algorithm=algorithm, boundary="reflect")

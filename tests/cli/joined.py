@@ -3,17 +3,16 @@ lists; a result for each file or stretch; pieces by time and channels by coordin
 the runs whose results are compared. LW_TEST_ALL adds ways to treat gaps for each storage, and more ranks."""
 
 import fcntl
-import itertools
 import os
 import tempfile
 
-from tested import ALL, check, finish, h5py, lapwing, needed_memory, np, random
+from tested import ALL, check, finish, h5py, lapwing, needed_memory, np, numbers_of_ranks, random
 
 folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 RATE = 500
 N, CHANNELS = 6000, 5
-ranks = itertools.cycle([2] if ALL else [1, 1, 1, 2])
+ranks = numbers_of_ranks(2, few=(1, 1, 1, 2))
 further = os.environ.get("LW_SEARCH_OPTIONS", "").split()
 
 

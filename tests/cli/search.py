@@ -20,12 +20,12 @@ import re
 import tempfile
 
 from tested import (ALL, as_arguments, check, clipped, convolve, data_path, finish, further_cuts, lapwing, needed_memory, noise,
-                    quiet_threshold, random, read_products, same)
+                    numbers_of_ranks, quiet_threshold, random, read_products, same)
 
 import h5py
 import numpy as np
 
-ranks = itertools.cycle((1, 2, 3, 4, 5, 8) if ALL else (1, 1, 2, 1, 1, 1, 3))
+ranks = numbers_of_ranks(1, 2, 3, 4, 5, 8, few=(1, 1, 2, 1, 1, 1, 3))
 turns = itertools.cycle((True, ALL))            # whether a case is also cut otherwise
 WAYS = list(itertools.product((6, 2, 3, 5, 8) if ALL else (6, 2, 3), ("axis", "channels")))
 

@@ -66,9 +66,10 @@ def as_typed(words):
     return typed, environment
 
 
-def numbers_of_ranks(*numbers):
-    """Numbers of ranks by turns: these with LW_TEST_ALL, and otherwise mostly one, since to start ranks takes most of a test's time."""
-    return itertools.cycle(numbers if ALL else (1, 1, 2, 1, 3))
+def numbers_of_ranks(*numbers, few=(1, 1, 2, 1, 3)):
+    """Numbers of ranks by turns: these with LW_TEST_ALL, and otherwise `few`, mostly one, since to start ranks takes most of a
+    test's time."""
+    return itertools.cycle(numbers if ALL else few)
 
 
 def further_cuts(thorough, ways):

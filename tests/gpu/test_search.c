@@ -636,7 +636,7 @@ static const struct setting settings[] = {
      LW_SIGN_BOTH},
 };
 
-/* test_search [TURNS]: each setting is cut in one of TURNS ways, by turns, where an emulation has no time for all. */
+/* test_search [TURNS]: one in TURNS of the ways to cut a setting is tried, by turns, where an emulation has no time for all. */
 int main(int argc, char **argv)
 {
     static const struct { int stretches, cuts; } ways[] = {{1, 3}, {3, 6}, {17, 3}};

@@ -1,17 +1,16 @@
 """The coordinates of results: dimension scales attached as HDF5 and netCDF-4 require. Exact arithmetic here checks them to the
-last bit, for modes, decimation, interpolation, blocks, pieces and chosen channels, on 1 or 3 ranks (with LW_TEST_ALL on both); with CF attributes, and with
-ncdump if it is installed.
+last bit, for modes, decimation, interpolation, blocks, pieces and chosen channels, on 1 or 3 ranks (with LW_TEST_ALL
+on both); with CF attributes, and with ncdump if it is installed.
 
     coordinates.py LAPWING MPIEXEC"""
 
-import itertools
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from fractions import Fraction
-from itertools import product
+from itertools import cycle, product
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
@@ -136,7 +135,7 @@ def series(ranks, dataset, mode="same", rate=1, every=1, start=0, taps="taps", t
 
 
 def all_series():
-    turns = itertools.cycle([(1, 3)] if ALL else [(1,), (1,), (1,), (3,)])
+    turns = cycle([(1, 3)] if ALL else [(1,), (1,), (1,), (3,)])
     for mode, dataset in product(("full", "same", "valid"), SAMPLINGS):
         for ranks in next(turns):
             series(ranks, dataset, mode)

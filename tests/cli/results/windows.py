@@ -11,12 +11,12 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from tested import ALL, as_arguments, check, finish, h5py, lapwing, np, random
+from tested import ALL, as_arguments, check, finish, h5py, lapwing, np, numbers_of_ranks, random
 
 folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 N, CHANNELS, TAPS, RATE = 3000, 4, 65, 500
-ranks = itertools.cycle([1, 1, 1, 3] if ALL else [1, 1, 1, 1, 3, 1, 1, 1])
+ranks = numbers_of_ranks(1, 1, 1, 3, few=(1, 1, 1, 1, 3, 1, 1, 1))
 
 
 def write(name, samples, first=0):
